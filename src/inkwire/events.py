@@ -25,6 +25,7 @@ __all__ = [
     "TextDelta",
     "ToolCallDelta",
     "ToolCallStart",
+    "to_json",
 ]
 
 

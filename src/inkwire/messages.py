@@ -16,6 +16,7 @@ __all__ = [
     "AssistantMessage",
     "ImagePart",
     "Message",
+    "Opaque",
     "OpaquePart",
     "Part",
     "ReasoningPart",
@@ -30,6 +31,7 @@ __all__ = [
     "ToolResultMessage",
     "Usage",
     "UserMessage",
+    "UserPart",
 ]
 
 StopReason: TypeAlias = Literal[
