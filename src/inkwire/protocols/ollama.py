@@ -64,7 +64,8 @@ def encode(request: Request, model: str, quirks: Quirks) -> EncodedRequest:
     Raises `ConfigurationError` for options that Ollama does not have: a forced tool, a budget, an image's address.
     """
     refuse_options(request, "ollama", _LACKING, quirks)
-    body: dict[str, Any] = {"model": model, "stream": True, "messages": [_message(item) for item in request.messages]}
+    messages = [message for item in request.messages if len(message := _message(item)) > 1]
+    body: dict[str, Any] = {"model": model, "stream": True, "messages": messages}
     if request.tool_choice not in ("auto", "none"):
         raise ConfigurationError(f"tool_choice={request.tool_choice!r}: the ollama protocol cannot force a tool")
     if request.tools and request.tool_choice == "auto":
@@ -111,12 +112,19 @@ def _message(message: Message) -> dict[str, Any]:
             names = {"tool_name": message.name, "tool_call_id": message.call_id}
             return {"role": "tool", "content": content, **names, **_images(message.parts)}
         case AssistantMessage():
-            encoded: dict[str, Any] = {"role": "assistant", "content": message.text}
-            if message.reasoning:
-                encoded["thinking"] = message.reasoning
-            if message.calls:
-                encoded["tool_calls"] = [_call(call) for call in message.calls]
-            return encoded
+            return _answer(message)
+
+
+def _answer(message: AssistantMessage) -> dict[str, Any]:
+    """One answer; only its role when nothing of it can be said in this protocol."""
+    encoded: dict[str, Any] = {"role": "assistant"}
+    if message.text or message.calls:
+        encoded["content"] = message.text
+        if message.reasoning:
+            encoded["thinking"] = message.reasoning
+    if message.calls:
+        encoded["tool_calls"] = [_call(call) for call in message.calls]
+    return encoded
 
 
 def _images(parts: Sequence[UserPart]) -> dict[str, Any]:
