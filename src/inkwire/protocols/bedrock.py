@@ -330,7 +330,8 @@ class BedrockDecoder:
                 yield WarningFragment("bad_redacted_content", f"block {key}: a piece is no base64")
                 return
             if key not in self._redacted:
-                yield ReasoningFragment("", key)
+                # The first piece takes the part's place in the order; the whole follows when the block ends.
+                yield ReasoningFragment("", key, {"redactedContent": redacted})
             self._redacted.setdefault(key, []).append(data)
 
     def _stop(self, payload: dict[str, Any]) -> Sequence[Fragment]:

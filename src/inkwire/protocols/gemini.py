@@ -238,6 +238,8 @@ class GeminiDecoder:
         self._number = 0
         self._kind = ""
         self._growing: GrowingCall | None = None
+        self._sent: dict[tuple[str, str | None, str], int] = {}
+        """The key of each call with an id: the same call again, often without its signature, is no second one."""
         self._candidate_tokens: int | None = None
         self._thought_tokens: int | None = None
         self._extra_seen = False
@@ -370,19 +372,18 @@ class GeminiDecoder:
         found = list(self._cut_call())
         self._number += 1
         self._kind = "call"
-        identity, name = string(call.get("id")), string(call.get("name"))
-        if call.get("willContinue") is True or call.get("partialArgs"):
-            growing = GrowingCall(self._number)
-            growing.add(call.get("partialArgs"))
-            if call.get("willContinue") is True:
-                self._growing = growing
-                found.append(CallFragment(self._number, identity, name, opens=True, opaque=opaque))
-                return found
+        key, identity, name = self._number, string(call.get("id")), string(call.get("name"))
+        if call.get("willContinue") is True:
+            self._growing = GrowingCall(key)
+            self._growing.add(call.get("partialArgs"))
+            return [*found, CallFragment(key, identity, name, opens=True, opaque=opaque)]
+        arguments = argument_text(call.get("args"))
+        if call.get("partialArgs"):
+            growing = GrowingCall(key)
+            growing.add(call["partialArgs"])
             arguments = growing.text()
-        else:
-            arguments = argument_text(call.get("args"))
-        found.append(CallFragment(self._number, identity, name, arguments, whole=True, opens=True, opaque=opaque))
-        return found
+        known = self._sent.setdefault((identity, name, arguments), key) if identity else key
+        return [*found, CallFragment(known, identity, name, arguments, whole=True, opens=known == key, opaque=opaque)]
 
     def _cut_call(self) -> Sequence[Fragment]:
         """A call whose arguments were announced to go on and did not: its text stays visibly cut."""
