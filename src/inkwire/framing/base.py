@@ -30,7 +30,7 @@ class Framer(ABC):
 
     def __init__(self, *, max_event_bytes: int = DEFAULT_MAX_EVENT_BYTES) -> None:
         self._limit = max_event_bytes
-        self._failure: LimitExceededError | ProtocolError | None = None
+        self.failure: LimitExceededError | ProtocolError | None = None
 
     def feed(self, data: bytes) -> list[Frame]:
         """Take one read and return the frames it completes.
@@ -38,21 +38,21 @@ class Framer(ABC):
         Raises `LimitExceededError` while a frame grows past the limit, `ProtocolError` where the format itself
         is damaged; behind frames of the same read, with the next call.
         """
-        if self._failure is not None:
-            raise self._failure
+        if self.failure is not None:
+            raise self.failure
         frames: list[Frame] = []
         try:
             self._feed(data, frames)
         except (LimitExceededError, ProtocolError) as failure:
-            self._failure = failure
+            self.failure = failure
             if not frames:
                 raise
         return frames
 
     def finish(self) -> list[Frame]:
         """Close the body and return what it left open, as far as the format allows."""
-        if self._failure is not None:
-            raise self._failure
+        if self.failure is not None:
+            raise self.failure
         frames: list[Frame] = []
         self._finish(frames)
         return frames
