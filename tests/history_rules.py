@@ -92,10 +92,13 @@ def _answer(message: AssistantMessage, maker: tuple[str, str, str], free_text_to
     for part in message.parts:
         match part:
             case TextPart():
-                found += [] if part.text.strip() or part.opaque else ["a blank text"]
+                signed = maker[2] == "gemini" and part.opaque
+                found += [] if part.text.strip() or signed else ["a blank text"]
             case ReasoningPart() | OpaquePart():
                 found += [] if own else ["reasoning or a block of another model"]
                 found += ["a cut block"] if message.interrupted else []
+                unsaid = isinstance(part, OpaquePart) and maker[2] in ("chat", "ollama")
+                found += ["a block that the protocol has no words for"] if unsaid else []
             case ToolCall():
                 found += ["a call of an interrupted answer"] if message.interrupted else []
                 text = isinstance(part.arguments, str) and free_text_tools

@@ -46,6 +46,10 @@ _MAX_RAW_ARGUMENTS = 2000
 """Characters of invalid arguments that are shown to the model."""
 _CLOSED_BY_OUTPUT = ("anthropic", "bedrock", "responses")
 """Protocols that refuse an answer which ends with reasoning."""
+_WITHOUT_BLOCKS = ("chat", "ollama")
+"""Protocols that have no words for a block that only its provider understands."""
+_SIGNED_TEXTS = ("gemini",)
+"""Protocols that want a signature back even when the text it came on is blank; the others refuse blank texts."""
 _FOREIGN_NAME = re.compile(r"[^a-zA-Z0-9_-]")
 _MAX_NAME, _MAX_OWN_NAME = 64, 128
 _NO_NAME = "unnamed_tool"
@@ -154,8 +158,10 @@ class _Target(msgspec.Struct, frozen=True):
     def _part(self, part: TextPart | ReasoningPart | OpaquePart, message: AssistantMessage) -> Part | None:
         own = self.owns(message)
         if isinstance(part, TextPart):
-            if part.text.strip() or (own and part.opaque):
+            if part.text.strip() or (own and part.opaque and self.protocol in _SIGNED_TEXTS):
                 return part if own or part.opaque is None else TextPart(part.text)
+            return None
+        if isinstance(part, OpaquePart) and self.protocol in _WITHOUT_BLOCKS:
             return None
         # Reasoning that was cut is unsigned, and a block that was cut is not whole: neither is accepted back.
         return part if own and not message.interrupted else None
