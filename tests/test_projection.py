@@ -305,7 +305,7 @@ free_calls = st.builds(
 parts = st.lists(
     st.builds(TextPart, texts, opaque)
     | st.builds(ReasoningPart, texts, opaque)
-    | st.builds(OpaquePart, st.just("block"), st.just({"text": "opaque"}))
+    | st.builds(OpaquePart, st.just("block"), st.just({"type": "block", "text": "opaque"}))
     | good_calls
     | bad_calls
     | free_calls,
