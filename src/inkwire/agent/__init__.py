@@ -1,0 +1,1 @@
+"""The loop: run, turn, tool call; what it may do, what it remembers."""
