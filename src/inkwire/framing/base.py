@@ -31,6 +31,7 @@ class Framer(ABC):
     def __init__(self, *, max_event_bytes: int = DEFAULT_MAX_EVENT_BYTES) -> None:
         self._limit = max_event_bytes
         self.failure: LimitExceededError | ProtocolError | None = None
+        """The error that the next call raises; set as soon as it is known, maybe behind frames just returned."""
 
     def feed(self, data: bytes) -> list[Frame]:
         """Take one read and return the frames it completes.

@@ -106,7 +106,7 @@ class SSEFramer(Framer):
 
     def _grow_open_line(self, piece: bytes) -> None:
         self._open_line += piece
-        if self._data_size + len(self._open_line) > self._limit:
+        if self._open_line and self._data_size + len(self._open_line) > self._limit:
             raise self._refuse_size("an event")
 
     def _line(self, line: bytes, frames: list[Frame]) -> None:
