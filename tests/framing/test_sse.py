@@ -164,6 +164,13 @@ def test_endless_data_lines_are_refused_while_the_event_grows() -> None:
         framer.feed(b"data\n")
 
 
+def test_an_event_that_ends_within_its_limit_is_not_refused_by_the_blank_line() -> None:
+    # The line end counts towards the event, but nothing grows any more when the blank line comes.
+    framer = SSEFramer(max_event_bytes=4)
+    assert framer.feed(b"data\n") == []
+    assert framer.feed(b"\n") == [Frame(b"")]
+
+
 def test_comments_for_ever_are_no_event_that_grows() -> None:
     framer = SSEFramer(max_event_bytes=100)
     for _ in range(100):
@@ -173,6 +180,7 @@ def test_comments_for_ever_are_no_event_that_grows() -> None:
 def test_events_before_a_too_large_one_are_handed_out_first() -> None:
     framer = SSEFramer(max_event_bytes=100)
     assert [f.data for f in framer.feed(b"data: a\n\ndata: " + b"x" * 200 + b"\n\ndata: c\n\n")] == [b"a"]
+    assert isinstance(framer.failure, LimitExceededError)
     with pytest.raises(LimitExceededError):
         framer.feed(b"")
     with pytest.raises(LimitExceededError):
