@@ -22,7 +22,8 @@ from inkwire.messages import (
     UserMessage,
 )
 from inkwire.protocols.base import Quirks
-from inkwire.protocols.gemini import PROTOCOL, encode
+from inkwire.protocols.gemini import PROTOCOL
+from inkwire.protocols.gemini_request import encode
 from tests.protocols.decoding import assembled, fragments_of
 from tests.protocols.request_matrix import MATRIX, READ, request_for
 
