@@ -87,6 +87,13 @@ def test_arguments_as_json_text_are_read() -> None:
     assert message.calls[0].arguments == {"path": "a"}
 
 
+def test_think_tags_are_reasoning_where_the_template_writes_them() -> None:
+    lines = [line("<thi"), line("nk>hm</think>"), line("42"), line(done="stop")]
+    message, _ = assembled(PROTOCOL, lines, Quirks(think_tags=True))
+    assert message.parts == (ReasoningPart("hm"), TextPart("42"))
+    assert assemble(*lines)[0].parts == (TextPart("<think>hm</think>42"),)
+
+
 @pytest.mark.parametrize(("raw", "reason"), [("stop", "end_turn"), ("length", "max_tokens"), ("load", "unknown")])
 def test_finish_reasons(raw: str, reason: str) -> None:
     message, _ = assemble(line("x"), line(done=raw))

@@ -37,7 +37,7 @@ from inkwire.messages import (
     UserPart,
 )
 from inkwire.protocols import service_errors
-from inkwire.protocols.base import DecodeOptions, EncodedRequest, HistoryRules, Quirks, WireProtocol
+from inkwire.protocols.base import DecodeOptions, Decoder, EncodedRequest, HistoryRules, Quirks, WireProtocol
 from inkwire.protocols.payload import read_object
 from inkwire.protocols.requests import (
     base64_text,
@@ -46,6 +46,7 @@ from inkwire.protocols.requests import (
     object_schema,
     refuse_options,
 )
+from inkwire.protocols.text_quirks import with_text_quirks
 from inkwire.protocols.values import argument_text, count, string
 
 __all__ = ["PROTOCOL", "OllamaDecoder", "encode"]
@@ -204,4 +205,8 @@ def _end(payload: dict[str, Any], found: list[Fragment]) -> None:
     found.append(DoneFragment("done"))
 
 
-PROTOCOL = WireProtocol(name="ollama", encode=encode, decoder=OllamaDecoder, ndjson=True, history=HistoryRules())
+def _decoder(options: DecodeOptions) -> Decoder:
+    return with_text_quirks(OllamaDecoder(options), options.quirks)
+
+
+PROTOCOL = WireProtocol(name="ollama", encode=encode, decoder=_decoder, ndjson=True, history=HistoryRules())
