@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 import unicodedata
 
-__all__ = ["MAX_HELD", "Sanitizer", "sanitize", "sanitize_line"]
+__all__ = ["MAX_HELD", "Sanitizer", "sanitize", "sanitize_code", "sanitize_line"]
 
 MAX_HELD = 4096
 """A sequence longer than this is no sequence; it is dropped as far as it came, so that memory stays bounded."""
@@ -100,6 +100,12 @@ def sanitize_line(text: str, limit: int = 200) -> str:
     """A text made safe and put on one line of at most `limit` characters, an ellipsis at the cut."""
     line = " ".join(sanitize(text[: limit * 4]).split())
     return line if len(line) <= limit else line[: limit - 1] + "…"
+
+
+def sanitize_code(line: str, limit: int = 200) -> str:
+    """One line of code made safe, its spaces kept, tabs as four of them, an ellipsis at the cut."""
+    safe = sanitize(line[: limit * 4]).replace("\n", " ").replace("\t", "    ")
+    return safe if len(safe) <= limit else safe[: limit - 1] + "…"
 
 
 def _shown(char: str) -> str:

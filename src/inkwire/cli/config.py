@@ -1,0 +1,89 @@
+"""`inkwire config`: every setting with its value and where that came from; of a key only whether it is set."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import click
+import msgspec
+
+from inkwire.cli.context import choose_model, gather, run
+from inkwire.errors import ConfigurationError
+from inkwire.providers.config import providers_of
+from inkwire.providers.detect import Facts
+from inkwire.providers.resolve import address_of, key_variable
+from inkwire.terminal.sanitize import sanitize_line
+
+__all__ = ["Setting", "config", "settings"]
+
+
+class Setting(msgspec.Struct, frozen=True):
+    """One line of the list."""
+
+    name: str
+    value: str
+    origin: str
+
+
+@click.command()
+@click.option("--json", "as_json", is_flag=True, help="Print JSON, one object a line.")
+def config(as_json: bool) -> None:
+    """Show which value came from where. Keys are never shown, only that they are set."""
+    rows = run(_all())
+    if as_json:
+        for row in rows:
+            click.echo(msgspec.json.encode(row))
+        return
+    widths = [max(len(getattr(row, field)) for row in rows) for field in ("name", "value")]
+    for row in rows:
+        click.echo(f"{row.name:<{widths[0]}}  {row.value:<{min(widths[1], 60)}}  {row.origin}".rstrip())
+
+
+async def _all() -> list[Setting]:
+    facts = gather(interactive=True)
+    try:
+        choice = await choose_model(facts)
+        model = Setting("model", sanitize_line(choice.model), choice.origin)
+    except ConfigurationError as error:
+        model = Setting("model", "(none)", str(error).partition("\n")[0])
+    return [model, *settings(facts)]
+
+
+def settings(facts: Facts) -> Iterator[Setting]:
+    """Files, limits, permissions, keys, addresses and proxies, each with its origin."""
+    yield _file("user file", str(facts.user_file), exists=bool(facts.user_file and facts.user_file.is_file()))
+    yield _file("project file", str(facts.project_file or "(none)"), exists=facts.project_file is not None)
+    yield Setting("permission mode", facts.user.permission_mode or "ask", _origin(facts, facts.user.permission_mode))
+    turns = facts.project.max_turns or facts.user.max_turns
+    origin = str(facts.project_file) if facts.project.max_turns else _origin(facts, facts.user.max_turns)
+    yield Setting("max turns", str(turns or "default"), origin)
+    for provider in providers_of(facts.user).values():
+        where = str(facts.user_file) if provider.name in facts.user.providers else ""
+        if variable := key_variable(provider, facts.environ):
+            yield Setting(f"{provider.name} key", "set", variable)
+        moved = provider.base_url_env if provider.base_url_env and facts.environ.get(provider.base_url_env) else None
+        if moved or where:
+            yield Setting(f"{provider.name} address", sanitize_line(_address(facts, provider.name)), moved or where)
+    for name in ("HTTPS_PROXY", "HTTP_PROXY", "NO_PROXY", "NO_COLOR"):
+        if value := facts.environ.get(name) or facts.environ.get(name.lower()):
+            yield Setting(name.lower().replace("_", " "), "set" if "@" in value else sanitize_line(value), name)
+
+
+def _address(facts: Facts, name: str) -> str:
+    try:
+        return _without_password(address_of(providers_of(facts.user)[name], facts.environ))
+    except ConfigurationError as error:
+        return f"wrong: {error}"
+
+
+def _without_password(address: str) -> str:
+    scheme, _, rest = address.partition("://")
+    return f"{scheme}://{rest.rpartition('@')[2]}"
+
+
+def _file(name: str, path: str, *, exists: bool) -> Setting:
+    return Setting(name, sanitize_line(path), "read" if exists else "not there")
+
+
+def _origin(facts: Facts, value: object) -> str:
+    return str(facts.user_file) if value is not None else "default"
