@@ -56,11 +56,15 @@ class Piece(msgspec.Struct, frozen=True):
 
 
 class Renderer:
-    """Turns the events of runs into pieces; one for a whole conversation."""
+    """Turns the events of runs into pieces; one for a whole conversation.
 
-    def __init__(self, style: Style = Style(), *, reasoning: bool = True) -> None:  # noqa: B008 - a frozen value
+    Without `text` and `reasoning` the model's words only count for the statistics.
+    """
+
+    def __init__(self, style: Style = Style(), *, text: bool = True, reasoning: bool = True) -> None:  # noqa: B008
         self._style = style
-        self._reasoning = reasoning
+        self._shows_text = text
+        self._shows_reasoning = reasoning
         self._calls = CallLines(style)
         self._safe = Sanitizer()
         self._mode: Literal["none", "text", "reasoning"] = "none"
@@ -126,12 +130,14 @@ class Renderer:
             self._first_token_seconds = now - self._run_started
 
     def _text(self, event: TextDelta) -> Iterator[Piece]:
+        if not self._shows_text:
+            return
         yield Piece(self._calls.close())
         yield from self._switch("text")
         yield Piece(self._safe.feed(event.text), "answer")
 
     def _thinking(self, event: ReasoningDelta) -> Iterator[Piece]:
-        if not self._reasoning:
+        if not self._shows_reasoning:
             return
         yield Piece(self._calls.close())
         yield from self._switch("reasoning")
