@@ -119,7 +119,7 @@ def test_a_reset_voids_what_is_above() -> None:
         TurnStart(1), TextDelta(0, "The answ"), StreamReset(2, "the connection was lost"), TextDelta(0, "42"), END
     )
     assert text == (
-        "The answ\n✗ the connection was lost: what is above of this answer is void. Asking again, attempt 2:\n42\n"
+        "The answ\n✗ the connection was lost: the answer above is void. Asking again (attempt 2):\n42\n"
     )
 
 

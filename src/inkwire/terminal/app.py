@@ -10,12 +10,13 @@ import asyncio
 import os
 import signal
 import sys
+import termios
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TextIO
+from typing import Any, TextIO
 
 from prompt_toolkit import PromptSession
 from prompt_toolkit.completion import WordCompleter
@@ -160,7 +161,9 @@ def warm_up() -> None:
     """Imports the HTTP client in the background: a person takes longer to type than it takes to load."""
 
     def load() -> None:
-        import inkwire.client  # noqa: F401
+        # What goes wrong here goes wrong again, and is told, when it is needed.
+        with suppress(Exception):
+            import aiohttp  # noqa: F401
 
     threading.Thread(target=load, name="inkwire-warm-up", daemon=True).start()
 
@@ -183,10 +186,25 @@ def _keys() -> KeyBindings:
 
 @contextmanager
 def _interrupt_cancels(conversation: Conversation) -> Iterator[None]:
-    """Ctrl-C ends the run and not the program."""
+    """Ctrl-C ends the run and not the program, and leaves no ^C in the middle of the answer."""
     loop = asyncio.get_running_loop()
     loop.add_signal_handler(signal.SIGINT, conversation.cancel)
+    before = _without_control_echo()
     try:
         yield
     finally:
         loop.remove_signal_handler(signal.SIGINT)
+        if before is not None:
+            termios.tcsetattr(sys.stdin, termios.TCSADRAIN, before)
+
+
+def _without_control_echo() -> list[Any] | None:
+    """Switches the echo of control characters off; returns what to restore, None where there is no terminal."""
+    try:
+        before = termios.tcgetattr(sys.stdin)
+    except (termios.error, OSError, ValueError):
+        return None
+    quiet = list(before)
+    quiet[3] &= ~termios.ECHOCTL
+    termios.tcsetattr(sys.stdin, termios.TCSADRAIN, quiet)
+    return before
