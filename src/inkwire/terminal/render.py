@@ -180,11 +180,9 @@ class Renderer:
                 yield from self._switch("none")
                 self._calls.void()
                 yield from self._line_start()
-                above = "what is above of this answer is void" if self._shown_in_attempt else "the answer is void"
-                yield from self._line(
-                    f"{self._style.mark('✗')} {sanitize_line(reason)}: {above}. Asking again, attempt {attempt}:",
-                    "void",
-                )
+                above = "the answer above is void" if self._shown_in_attempt else "the answer is void"
+                words = f"{sanitize_line(reason)}: {above}. Asking again (attempt {attempt}):"
+                yield from self._line(f"{self._style.mark('✗')} {words}", "void")
                 self._shown_in_attempt = False
             case StreamWarning(kind=kind, detail=detail):
                 words = f"{kind}: {detail}" if detail else kind
