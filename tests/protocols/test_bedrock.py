@@ -10,7 +10,7 @@ import pytest
 from botocore.session import Session
 from botocore.validate import ParamValidator
 
-from inkwire.errors import ConfigurationError, ModelError, ServiceError
+from inkwire.errors import ConfigurationError, ModelError, RateLimitError, ServiceError
 from inkwire.fragments import FailureFragment, Fragment, UsageFragment, WarningFragment
 from inkwire.messages import (
     AssistantMessage,
@@ -212,6 +212,12 @@ def test_an_exception_is_the_services_error(name: str, retryable: bool, payload:
     assert isinstance(found.error, ServiceError)
     assert found.error.retryable is retryable
     assert not payload or found.error.message == "said so"
+
+
+def test_throttling_by_tokens_is_no_full_context() -> None:
+    (found,) = decode(("throttlingException", {"message": "Too many tokens, please wait before trying again."}))
+    assert isinstance(found, FailureFragment)
+    assert isinstance(found.error, RateLimitError)
 
 
 @pytest.mark.parametrize(

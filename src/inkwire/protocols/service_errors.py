@@ -313,7 +313,9 @@ def _judge(words: _Words, status: int | None) -> tuple[str | None, int | None]:
     found = [cause for cause, _ in known]
     if _QUOTA in found or (number in (None, 400, 402, 403, 429) and _QUOTA_PATTERN.search(words.message)):
         return _QUOTA, number or next((s for cause, s in known if cause == _QUOTA), 429)
-    if _CONTEXT in found or (number in (None, 400, 413, 422, 500) and _CONTEXT_PATTERN.search(words.message)):
+    # AWS throttles with "Too many tokens, please wait": the code decides against the words.
+    told = number in (None, 400, 413, 422, 500) and _RATE not in found and _CONTEXT_PATTERN.search(words.message)
+    if _CONTEXT in found or told:
         return _CONTEXT, number or 400
     specific = [pair for pair in known if pair[0] != _INVALID] or known
     if specific and (status is None or _agrees(specific[0][0], status)):
