@@ -6,13 +6,14 @@ A module may import its own layer and those below it. ARCHITECTURE.md explains t
 from __future__ import annotations
 
 LAYERS: tuple[tuple[str, ...], ...] = (
-    ("messages", "errors"),
+    ("messages", "errors", "json_depth"),
     ("events", "fragments"),
     ("framing", "partial_json"),
-    ("assembler",),
+    ("arguments",),
+    ("assembler", "calls", "text_parts"),
     ("protocols",),
-    ("pipeline",),
-    ("projection",),
+    ("pipeline", "captured"),
+    ("call_ids", "projection"),
     ("providers",),
     ("transport",),
     ("client",),
@@ -26,7 +27,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
 
 NARROWER: dict[str, tuple[str, ...]] = {
     # A protocol says what the wire said; putting it together is for the layers around it.
-    "protocols": ("messages", "errors", "events", "fragments", "framing.frame", "protocols"),
+    "protocols": ("messages", "errors", "events", "fragments", "framing.frame", "json_depth", "protocols"),
 }
 
 SOCKET_MODULES = ("aiohttp", "aiohttp_socks", "http.client", "http.server", "socket", "ssl", "urllib.request")

@@ -14,10 +14,10 @@ import msgspec
 from inkwire.errors import LimitExceededError, ModelError, ProtocolError
 from inkwire.fragments import FailureFragment, Fragment, WarningFragment
 from inkwire.framing.frame import Frame
+from inkwire.json_depth import MAX_DEPTH, json_depth
 
-__all__ = ["MAX_DEPTH", "excerpt", "is_sentinel", "json_depth", "read_object", "read_value"]
+__all__ = ["excerpt", "is_sentinel", "read_object", "read_value"]
 
-MAX_DEPTH = 200
 _EXCERPT = 200
 
 
@@ -48,15 +48,6 @@ def read_value(data: bytes) -> Any:
 
 def _too_deep() -> LimitExceededError:
     return LimitExceededError(f"a payload is nested deeper than {MAX_DEPTH} levels", retryable=False, phase="body")
-
-
-def json_depth(value: Any) -> int:
-    """How many containers lie inside each other at the deepest place."""
-    depth, level = 0, [value]
-    while level := [item for item in level if isinstance(item, (dict, list))]:
-        depth += 1
-        level = [child for item in level for child in (item.values() if isinstance(item, dict) else item)]
-    return depth
 
 
 def read_object(frame: Frame, tolerant: bool) -> dict[str, Any] | Fragment | None:

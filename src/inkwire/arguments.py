@@ -1,0 +1,95 @@
+"""A call's whole argument text in; one JSON object, or the reason why it is none, out.
+
+The one authoritative parse, at the end of a message. Repairs are those that lose nothing: nothing at all or `null` is
+an empty object; raw control characters in strings are taken; an object written as a JSON string is unwrapped once, at
+the top; known markup and stray closers behind the object are dropped; an empty object before the real one is dropped;
+half a surrogate pair becomes U+FFFD. Whatever needs a guess (closing a quote, single quotes, `True`, two different
+objects) is refused, for a guess here is a command there.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any, NoReturn
+
+from inkwire.json_depth import MAX_DEPTH, json_depth
+from inkwire.messages import ArgumentsError
+from inkwire.partial_json import classify
+
+__all__ = ["mend_surrogates", "parse_arguments"]
+
+_TRAILING_MARKUP = re.compile(r"(?:[\s}\]]|</[\w:.-]+>|<\|[^|<>]{0,40}\|>|<｜[^｜<>]{0,40}｜>|```)+")
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    # NaN and Infinity are no JSON (RFC 8259, section 6) and could not be sent back in history.
+    raise ValueError(f"{name} is no JSON")
+
+
+_DECODER = json.JSONDecoder(strict=False, parse_constant=_refuse_constant)
+
+
+def parse_arguments(raw: str) -> tuple[dict[str, Any] | None, ArgumentsError | None]:
+    """The object that `raw` holds, or the error that says why it holds none; exactly one of the two is None."""
+    start = len(raw) - len(raw.lstrip())
+    text = raw.strip()
+    if not text or text == "null":
+        return {}, None
+    try:
+        value, end = _DECODER.raw_decode(text)
+        while value == {} and text[end:].lstrip().startswith("{"):
+            skipped = len(text) - len(text[end:].lstrip())
+            start, text = start + skipped, text[skipped:]
+            value, end = _DECODER.raw_decode(text)
+        if isinstance(value, str) and not text[end:].strip():
+            value, end = _unwrap(value, text, end)
+    except RecursionError:
+        return None, ArgumentsError("malformed", f"nested deeper than {MAX_DEPTH} levels", start)
+    except ValueError as cause:
+        return None, _why(text, start, cause)
+    if not isinstance(value, dict):
+        return None, ArgumentsError("malformed", f"{_kind(value)}, expected one JSON object", start)
+    rest = text[end:].strip()
+    if rest and not _TRAILING_MARKUP.fullmatch(rest):
+        return None, ArgumentsError("malformed", f"more text after the object: {rest[:60]!r}", start + end)
+    if text.count("{") + text.count("[") > MAX_DEPTH and json_depth(value) > MAX_DEPTH:
+        return None, ArgumentsError("malformed", f"nested deeper than {MAX_DEPTH} levels", start)
+    return (mend_surrogates(value) if "\\ud" in text or "\\uD" in text or _SURROGATE.search(text) else value), None
+
+
+def _unwrap(inner: str, text: str, end: int) -> tuple[Any, int]:
+    """An object written as a JSON string, unwrapped once; any other string stays what it is."""
+    try:
+        value, stop = _DECODER.raw_decode(inner.strip())
+    except ValueError:
+        return inner, end
+    return (value, len(text)) if isinstance(value, dict) and stop == len(inner.strip()) else (inner, end)
+
+
+def _why(text: str, start: int, cause: ValueError) -> ArgumentsError:
+    verdict, position = classify(text)
+    if verdict == "incomplete":
+        return ArgumentsError("incomplete", "the text ends before the object is closed", start + len(text))
+    if isinstance(cause, json.JSONDecodeError):
+        position = cause.pos
+    near = text[max(0, position - 20) : position + 20]
+    detail = cause.msg if isinstance(cause, json.JSONDecodeError) else str(cause)
+    return ArgumentsError("malformed", f"{detail} near {near!r}", start + position)
+
+
+def _kind(value: Any) -> str:
+    names = {list: "an array", str: "a string", bool: "a boolean", type(None): "null"}
+    return names.get(type(value), "a number")
+
+
+def mend_surrogates(value: Any) -> Any:
+    """The value with each half of a surrogate pair that stands alone replaced by U+FFFD."""
+    if isinstance(value, str):
+        return _SURROGATE.sub("\ufffd", value)
+    if isinstance(value, list):
+        return [mend_surrogates(item) for item in value]
+    if isinstance(value, dict):
+        return {mend_surrogates(key): mend_surrogates(item) for key, item in value.items()}
+    return value

@@ -1,0 +1,410 @@
+"""Fragments in; events and one checked message out. One assembler for every protocol.
+
+It opens parts in order of first appearance, shows what arrives, and judges at the end. What it shows is what it stores
+(law 3), each part's pieces wait in a list and are joined once (law 7), and a call is executable only by law 4:
+
+    the stream is whole · nothing of it was lost · its reason to stop is a normal one
+    · the call has a name · its arguments are one JSON object (a string for a free-text tool)
+
+A protocol that seems to need a branch in here is a sign to think again about its decoder.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import msgspec
+
+from inkwire.calls import CallBook, OpenCall
+from inkwire.errors import IncompleteStreamError, LimitExceededError, ModelError
+from inkwire.events import Event, MessageEnd, ReasoningDelta, StreamReset, TextDelta
+from inkwire.fragments import (
+    CallFragment,
+    DoneFragment,
+    FailureFragment,
+    FinishFragment,
+    Fragment,
+    Key,
+    OpaqueFragment,
+    OriginFragment,
+    ReasoningFragment,
+    RestartFragment,
+    TextFragment,
+    UsageFragment,
+    WarningFragment,
+)
+from inkwire.messages import (
+    AssistantMessage,
+    OpaquePart,
+    Part,
+    ReasoningPart,
+    StopReason,
+    StreamWarning,
+    TextPart,
+    ToolCall,
+    Usage,
+)
+from inkwire.text_parts import OpenText, tool_markup_in
+
+__all__ = ["Assembler", "Limits"]
+
+_SEVERITY: dict[StopReason, int] = {
+    # Of several reasons the most severe counts; of equals the last.
+    "end_turn": 0,
+    "stop_sequence": 1,
+    "tool_use": 1,
+    "unknown": 2,
+    "pause_turn": 3,
+    "max_tokens": 4,
+    "context_window": 5,
+    "refusal": 6,
+    "content_filter": 7,
+}
+_NORMAL: frozenset[StopReason] = frozenset({"tool_use", "end_turn", "stop_sequence"})
+_REFUSALS: dict[StopReason, str] = {
+    "max_tokens": "the answer was cut at the output limit, so no call of it is known to be whole",
+    "context_window": "the answer was cut at the end of the context window, so no call of it is known to be whole",
+    "content_filter": "the answer was stopped by the provider's content filter",
+    "refusal": "the model refused to answer",
+    "pause_turn": "the turn was paused by the provider and is not over",
+    "unknown": "the answer stopped for a reason that is not known to be a normal one",
+}
+
+
+class Limits(msgspec.Struct, frozen=True):
+    """What one model call may bring at most (law 7); passing a limit is a `LimitExceededError`."""
+
+    event_bytes: int = 32 * 1024 * 1024
+    message_bytes: int = 256 * 1024 * 1024
+    """Text, reasoning and arguments of one message, in characters."""
+    calls: int = 1_000
+    error_body_bytes: int = 64 * 1024
+
+
+class _OpenOpaque:
+    """A block that only its provider understands, while it arrives."""
+
+    __slots__ = ("kind", "opaque")
+
+    def __init__(self, kind: str) -> None:
+        self.kind = kind
+        self.opaque: dict[str, Any] = {}
+
+
+def _numbered_id(seed: str) -> Callable[[int], str]:
+    return lambda number: f"call_{seed}{number}"
+
+
+class Assembler:
+    """Assembles one message; `feed` fragments, then `finish`.
+
+    `error` is set, never raised, so that the events before it are handed out first; after it, or after the message
+    was handed out (`ended`), nothing comes any more.
+    """
+
+    def __init__(
+        self,
+        *,
+        tools: Iterable[str] = (),
+        limits: Limits = Limits(),  # noqa: B008 - a frozen value
+        provider: str = "",
+        model: str = "",
+        protocol: str = "",
+        id_seed: str = "",
+        done_completes: bool = False,
+    ) -> None:
+        self._tools = frozenset(tools)
+        self._limits = limits
+        self._provider, self._protocol, self._model = provider, protocol, model
+        self._new_id = _numbered_id(id_seed)
+        self._done_completes = done_completes
+        self.error: ModelError | None = None
+        self.ended = False
+        self.committed = False
+        self.position = 0
+        """The number of the payload that is being read; the pipeline sets it, warnings carry it."""
+        self._restarts = 0
+        self._warnings: list[StreamWarning] = []
+        self._handlers: dict[type, Callable[[Any, list[Event]], None]] = {
+            TextFragment: self._on_text,
+            ReasoningFragment: self._on_reasoning,
+            CallFragment: self._on_call,
+            OpaqueFragment: self._on_opaque,
+            UsageFragment: self._on_usage,
+            OriginFragment: self._on_origin,
+            FinishFragment: self._on_finish,
+            DoneFragment: self._on_done,
+            RestartFragment: self._on_restart,
+            WarningFragment: self._on_warning,
+            FailureFragment: self._on_failure,
+        }
+        self._begin()
+
+    def _begin(self) -> None:
+        self._parts: list[OpenText | OpenCall | _OpenOpaque] = []
+        self._by_key: dict[tuple[str, Key], OpenText | _OpenOpaque] = {}
+        self._book = CallBook(self._parts, self._tools, self._new_id)
+        self._size = 0
+        self._usage: dict[str, int] = {}
+        self._response_id: str | None = None
+        self._stop: StopReason | None = None
+        self._raw_stop: str | None = None
+        self._done = False
+        self._damaged = False
+
+    # ---- what the pipeline asks ----------------------------------------------------------------
+
+    @property
+    def complete(self) -> bool:
+        """Whether the protocol's completion signal has come (law 2)."""
+        return self._stop is not None or self._done
+
+    def feed(self, fragments: Iterable[Fragment]) -> list[Event]:
+        """The events that these fragments make; the message itself with the fragment that says that all is done."""
+        out: list[Event] = []
+        for fragment in fragments:
+            if self.ended:
+                break
+            self._handlers[type(fragment)](fragment, out)
+        return out
+
+    def finish(self) -> list[Event]:
+        """The end of the stream: the message, or `error` set to what is missing."""
+        out: list[Event] = []
+        if self.ended:
+            return out
+        if not self.complete:
+            self.fail(
+                IncompleteStreamError(
+                    "the stream ended without its completion signal, so the answer may be cut; "
+                    "what had arrived is on `partial`",
+                    retryable=True,
+                    phase="body",
+                )
+            )
+            return out
+        self._end(out)
+        return out
+
+    def fail(self, error: ModelError) -> None:
+        """End with an error that carries what had arrived."""
+        self.ended = True
+        error.committed = self.committed
+        error.partial = self.partial()
+        self.error = error
+
+    def partial(self) -> AssistantMessage:
+        """What has arrived so far; none of its calls is executable."""
+        return self._message("unknown", "the answer did not arrive whole")
+
+    # ---- parts ---------------------------------------------------------------------------------
+
+    def _on_text(self, fragment: TextFragment, out: list[Event]) -> None:
+        part = self._parts[-1] if self._parts else None
+        if fragment.key is not None or type(part) is not OpenText or part.kind != "text" or part.key is not None:
+            if not (fragment.text or fragment.opaque):
+                return
+            part = self._text_part("text", fragment.key)
+        text = part.take(fragment.text, fragment.whole)
+        if fragment.opaque:
+            part.opaque.update(fragment.opaque)
+        if text:
+            self._grow(len(text))
+            self.committed = True
+            out.append(TextDelta(part.index, text))
+
+    def _on_reasoning(self, fragment: ReasoningFragment, out: list[Event]) -> None:
+        part = self._parts[-1] if self._parts else None
+        if fragment.key is not None or type(part) is not OpenText or part.kind != "reasoning" or part.key is not None:
+            if not (fragment.text or fragment.opaque or fragment.append):
+                return
+            part = self._text_part("reasoning", fragment.key)
+        text = part.take(fragment.text, fragment.whole)
+        if fragment.opaque:
+            part.opaque.update(fragment.opaque)
+        for key, piece in (fragment.append or {}).items():
+            part.append(key, piece)
+        if text:
+            self._grow(len(text))
+            self.committed = True
+            out.append(ReasoningDelta(part.index, text))
+
+    def _text_part(self, kind: str, key: Key) -> OpenText:
+        if key is not None and isinstance(known := self._by_key.get((kind, key)), OpenText):
+            return known
+        part = OpenText(kind, len(self._parts), key)
+        self._parts.append(part)
+        if key is not None:
+            self._by_key[kind, key] = part
+        return part
+
+    def _on_call(self, fragment: CallFragment, out: list[Event]) -> None:
+        before, shown = len(self._book.calls), len(out)
+        if not self._book.feed(fragment, out):
+            self._warn("orphan_delta", "a call fragment without id, name and arguments")
+            return
+        self._grow(len(fragment.arguments))
+        if len(out) > shown:
+            self.committed = True
+        if len(self._book.calls) > self._limits.calls > before - 1:
+            self.fail(self._limit(f"more than {self._limits.calls:,} calls in one message"))
+
+    def _on_opaque(self, fragment: OpaqueFragment, out: list[Event]) -> None:
+        key = fragment.key
+        known = None if key is None else self._by_key.get(("opaque", key)) or self._by_key.get(("reasoning", key))
+        if known is None and key is not None:
+            known = self._by_key.get(("text", key))
+        if known is None:
+            known = _OpenOpaque(fragment.kind)
+            self._parts.append(known)
+            if key is not None:
+                self._by_key["opaque", key] = known
+        known.opaque.update(fragment.opaque)
+
+    def _grow(self, size: int) -> None:
+        self._size += size
+        if self._size > self._limits.message_bytes:
+            self.fail(self._limit(f"the message is longer than {self._limits.message_bytes:,} characters"))
+
+    def _limit(self, what: str) -> LimitExceededError:
+        return LimitExceededError(f"{what}; raise the limit if this is meant to be", retryable=False, phase="body")
+
+    # ---- facts ---------------------------------------------------------------------------------
+
+    def _on_usage(self, fragment: UsageFragment, out: list[Event]) -> None:
+        for name in fragment.__struct_fields__:
+            value = getattr(fragment, name)
+            if value is not None:
+                self._usage[name] = value
+
+    def _on_origin(self, fragment: OriginFragment, out: list[Event]) -> None:
+        self._response_id = self._response_id or fragment.response_id or None
+        self._model = self._model or fragment.model or ""
+
+    def _on_warning(self, fragment: WarningFragment, out: list[Event]) -> None:
+        self._damaged = self._damaged or fragment.damage
+        out.append(self._warn(fragment.kind, fragment.detail))
+
+    def _warn(self, kind: str, detail: str) -> StreamWarning:
+        warning = StreamWarning(kind, detail, self.position)
+        self._warnings.append(warning)
+        return warning
+
+    # ---- endings -------------------------------------------------------------------------------
+
+    def _on_finish(self, fragment: FinishFragment, out: list[Event]) -> None:
+        if self._stop is None or _SEVERITY[fragment.stop_reason] >= _SEVERITY[self._stop]:
+            self._stop, self._raw_stop = fragment.stop_reason, fragment.raw
+
+    def _on_done(self, fragment: DoneFragment, out: list[Event]) -> None:
+        self._done = True
+        self._end(out)
+
+    def _on_failure(self, fragment: FailureFragment, out: list[Event]) -> None:
+        self.fail(fragment.error)
+
+    def _on_restart(self, fragment: RestartFragment, out: list[Event]) -> None:
+        warnings, self._restarts = self._warnings, self._restarts + 1
+        self._begin()
+        self._warnings = warnings
+        out.append(StreamReset(self._restarts + 1, fragment.reason))
+        out.append(self._warn("restarted", fragment.reason))
+
+    def _end(self, out: list[Event]) -> None:
+        before = len(self._warnings)
+        for part in self._parts:
+            if isinstance(part, OpenText) and (text := part.flush()):
+                out.append(TextDelta(part.index, text) if part.kind == "text" else ReasoningDelta(part.index, text))
+        self._book.finish(out)
+        stop = self._stop_reason()
+        message = self._message(stop, self._refusal(stop))
+        self._check(message)
+        out.extend(self._warnings[before:])
+        message = msgspec.structs.replace(message, warnings=tuple(self._warnings))
+        out.append(MessageEnd(message))
+        self.committed = self.ended = True
+
+    def _stop_reason(self) -> StopReason:
+        stop = self._stop
+        if stop is None:
+            if not self._done_completes:
+                self._warn("finish_reason_missing", "the end mark came without any reason to stop")
+            stop = "end_turn"
+        if stop in ("end_turn", "tool_use"):
+            if stop == "tool_use" and not self._book.calls:
+                self._warn("tool_calls_missing", "the service said that it calls a tool, but sent no call")
+            return "tool_use" if self._book.calls else "end_turn"
+        return stop
+
+    def _refusal(self, stop: StopReason) -> str | None:
+        """Why no call of this message may run, or None."""
+        if self._damaged:
+            return "a piece of the stream was lost, so no call of it is known to be whole"
+        if self._stop is None and not self._done_completes:
+            return "the stream gave no reason to stop, so no call of it is known to be whole"
+        if stop not in _NORMAL:
+            reason = _REFUSALS[stop]
+            return f"{reason} ({self._raw_stop})" if stop == "unknown" else reason
+        return None
+
+    def _check(self, message: AssistantMessage) -> None:
+        """Warn of oddities that only the whole message shows."""
+        for part, call in zip(self._parts, message.parts, strict=True):
+            if isinstance(part, OpenCall) and part.replaced and isinstance(call, ToolCall):
+                self._warn(
+                    "arguments_replaced", f"the final arguments of {call.name or call.id} differ from the pieces"
+                )
+            if isinstance(part, OpenText) and part.differs:
+                self._warn("text_differs", f"the final text of part {part.index} differs from the pieces shown")
+        if not message.parts:
+            self._warn("empty", "the answer has no content")
+        elif all(isinstance(part, ReasoningPart) for part in message.parts):
+            self._warn("no_output", "the answer is reasoning only")
+        if not message.calls and (markup := tool_markup_in(message.text)):
+            self._warn("tool_markup_in_text", f"the text holds {markup}: a call that its server did not recognise")
+
+    def _message(self, stop: StopReason, refusal: str | None) -> AssistantMessage:
+        return AssistantMessage(
+            parts=tuple(self._part(part, refusal) for part in self._parts),
+            stop_reason=stop,
+            raw_stop_reason=self._raw_stop,
+            usage=Usage(**self._usage),
+            model=self._model,
+            provider=self._provider,
+            protocol=self._protocol,
+            response_id=self._response_id,
+            warnings=tuple(self._warnings),
+        )
+
+    def _part(self, part: OpenText | OpenCall | _OpenOpaque, refusal: str | None) -> Part:
+        if isinstance(part, OpenText):
+            kind = TextPart if part.kind == "text" else ReasoningPart
+            return kind(part.text, _frozen(part.opaque))
+        if isinstance(part, OpenCall):
+            return _call(part, refusal)
+        return OpaquePart(part.kind, _frozen(part.opaque))
+
+
+def _call(part: OpenCall, refusal: str | None) -> ToolCall:
+    arguments, error, raw = part.arguments()
+    if refusal is None and not part.name:
+        refusal = "the call has no name"
+    if refusal is None and error is not None:
+        cut = "the arguments are cut" if error.kind == "incomplete" else "the arguments are not one JSON object"
+        refusal = f"{cut}: {error.detail} (position {error.position})"
+    return ToolCall(
+        id=part.id or part.wire_id,
+        name=part.name,
+        arguments=arguments,
+        arguments_error=error,
+        raw_arguments=raw,
+        executable=refusal is None,
+        refusal=refusal,
+        free_text=part.free_text,
+        opaque=_frozen(part.opaque),
+    )
+
+
+def _frozen(opaque: dict[str, Any]) -> Mapping[str, Any] | None:
+    return dict(opaque) or None

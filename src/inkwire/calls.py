@@ -1,0 +1,289 @@
+"""Call fragments in; calls, each with its own id, name and argument text, out.
+
+Which call does a fragment belong to? Services disagree on everything but this: a new call says its name. In order:
+
+1. The wire says that a call opens: a new call, and its key points there from now on.
+2. A known id that is not the key's own: the call with that id.
+3. A known key: that call. But another id together with a name opens a new call under the same key (servers that number
+   every call 0); another id without a name is an id that rotates, hence a continuation. A name without an id, when the
+   call's text is already one object and the fragment brings another whole one, opens a new call, too.
+4. An unknown key: a new call, even if the id was seen before (two calls, one id).
+5. No key: a known id; else a new id or a name opens a call; else the call opened last goes on.
+
+Sources of the deviations: the golden streams in tests/streams/chat and the cases in tests/cases/assembly.json.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from inkwire.arguments import parse_arguments
+from inkwire.events import Event, ToolCallDelta, ToolCallStart
+from inkwire.fragments import CallFragment, Key
+from inkwire.messages import ArgumentsError
+
+__all__ = ["CallBook", "OpenCall"]
+
+_RESEND_RATIO = 4
+"""A re-sent object may be written with other white space, up to this many times shorter than the first."""
+
+
+class OpenCall:
+    """One call while it arrives."""
+
+    __slots__ = (
+        "_held",
+        "_late",
+        "_pieces",
+        "_wholes",
+        "free_text",
+        "id",
+        "index",
+        "name",
+        "opaque",
+        "replaced",
+        "size",
+        "started",
+        "wire_id",
+    )
+
+    def __init__(self, index: int) -> None:
+        self.index = index
+        self.id = ""
+        self.wire_id = ""
+        self.name = ""
+        self.free_text = False
+        self.opaque: dict[str, Any] = {}
+        self.started = False
+        self.replaced = False
+        self.size = 0
+        self._pieces: list[str] = []
+        self._held: list[str] = []
+        self._wholes: list[str] = []
+        self._late: list[str] = []
+
+    @property
+    def shown(self) -> str:
+        """The argument text that was handed out, or will be with the start."""
+        if len(self._pieces) > 1:
+            self._pieces = ["".join(self._pieces)]
+        return self._pieces[0] if self._pieces else ""
+
+    def add(self, text: str, out: list[Event]) -> None:
+        """Take a piece of argument text, and show it if the call was announced."""
+        if self._wholes:
+            self._late.append(text)  # the whole is there already: what comes now repeats it, or goes on
+            return
+        if self.size and len(text) >= self.size and self._is_cumulative(text):
+            text = text[self.size :]
+            if not text:
+                return
+        self._show(text, out)
+
+    def _show(self, text: str, out: list[Event]) -> None:
+        self.size += len(text)
+        self._pieces.append(text)
+        if self.started:
+            out.append(ToolCallDelta(self.index, self.id, text))
+        else:
+            self._held.append(text)
+
+    def _is_cumulative(self, text: str) -> bool:
+        # `{"x` + `{"x…` is never JSON, so no valid stream is hurt when the second replaces the first.
+        shown = self.shown
+        return len(shown) >= 3 and shown.startswith('{"') and text.startswith(shown)
+
+    def add_whole(self, text: str, out: list[Event]) -> None:
+        """Take the authoritative text: shown as far as it goes on with what was shown, else kept for the end."""
+        if not self.size:
+            if text:
+                self._show(text, out)
+        elif text.strip() in ("", "{}", "null"):
+            return  # a later empty object never replaces fuller arguments
+        elif len(text) > self.size and text.startswith(self.shown):
+            self._show(text[self.size :], out)
+        if text.strip():
+            self._wholes.append(text)
+
+    def start(self, call_id: str, out: list[Event]) -> None:
+        """Announce the call, then show what was held back."""
+        self.id, self.started = call_id, True
+        out.append(ToolCallStart(self.index, call_id, self.name))
+        if self._held:
+            out.append(ToolCallDelta(self.index, call_id, "".join(self._held)))
+            self._held.clear()
+
+    def take_name(self, name: str, known_names: frozenset[str]) -> None:
+        """A name, whole or in pieces: equal is ignored, an extension replaces, else it is appended before arguments."""
+        if not self.name or (name != self.name and name.startswith(self.name)):
+            self.name = name
+        elif name != self.name and not self.size and self.name not in known_names:
+            self.name += name
+
+    def holds_object(self, like: str) -> bool:
+        """Whether the text so far is one whole object; asked only when `like` is about as long, to stay linear."""
+        if not like.startswith("{") or not self.size or self.size > _RESEND_RATIO * len(like):
+            return False
+        value, _ = parse_arguments(self.shown)
+        return bool(value)
+
+    def repeats(self, text: str) -> bool:
+        """Whether `text` is the whole arguments once more, as a JSON value."""
+        if not text.startswith("{") or not self.size or self.size > _RESEND_RATIO * len(text):
+            return False
+        mine, _ = parse_arguments(self.shown)
+        return mine is not None and parse_arguments(text)[0] == mine
+
+    def arguments(self) -> tuple[dict[str, Any] | str | None, ArgumentsError | None, str]:
+        """The authoritative parse: (value, error, raw text); sets `replaced` when it is not what was shown."""
+        shown = self.shown
+        if self.free_text:
+            chosen = self._wholes[-1] if self._wholes else shown
+            self.replaced = chosen != shown
+            return chosen, None, chosen
+        first: tuple[ArgumentsError | None, str] | None = None
+        mine = parse_arguments(shown)[0] if shown else None
+        for text in self._candidates(shown):
+            value, error = (mine, None) if text == shown and mine is not None else parse_arguments(text)
+            if value is not None:
+                if value == mine:
+                    text = shown
+                self.replaced = text != shown
+                return value, None, text
+            first = first or (error, text)
+        error, text = first or (None, shown)
+        self.replaced = text != shown
+        return None, error, text
+
+    def _candidates(self, shown: str) -> Iterator[str]:
+        yield from reversed(self._wholes)
+        late = "".join(self._late)
+        if late:
+            yield late
+            yield shown + late
+        if shown or not self._wholes:
+            yield shown
+
+
+class CallBook:
+    """All calls of one message, found by the rules above; they take their places in the message's list of parts."""
+
+    def __init__(self, parts: list[Any], tools: frozenset[str], new_id: Callable[[int], str]) -> None:
+        self._parts = parts
+        self._tools = tools
+        self._new_id = new_id
+        self._by_key: dict[Key, OpenCall] = {}
+        self._by_id: dict[str, OpenCall] = {}
+        self._ids: set[str] = set()
+        self.calls: list[OpenCall] = []
+
+    def feed(self, fragment: CallFragment, out: list[Event]) -> bool:
+        """Take a fragment; False when it says nothing of any call (a ghost)."""
+        key = fragment.key
+        call = self._by_key.get(key) if key is not None else None
+        if call is not None and fragment.id is None and fragment.name is None and call.started and not fragment.whole:
+            if fragment.arguments:  # the common case, and the only one worth being quick about
+                call.add(fragment.arguments, out)
+            return True
+        return self._feed_any(fragment, call, out)
+
+    def _feed_any(self, fragment: CallFragment, known: OpenCall | None, out: list[Event]) -> bool:
+        wire_id = _present(fragment.id)
+        name = _present(fragment.name)
+        call = self._locate(fragment, known, wire_id, name)
+        if call is None:
+            if not (wire_id or name or fragment.arguments or fragment.opens):
+                return False
+            call = self._open()
+        if fragment.key is not None:
+            self._by_key[fragment.key] = call
+        if wire_id:
+            self._by_id.setdefault(wire_id, call)
+            call.wire_id = call.wire_id or wire_id
+        is_resend = bool((wire_id or name) and call.repeats(fragment.arguments))
+        if name:
+            call.take_name(name, self._tools)
+        call.free_text = call.free_text or fragment.free_text
+        _merge(call.opaque, fragment.opaque)
+        if fragment.whole:
+            call.add_whole(fragment.arguments, out)
+        elif fragment.arguments and not is_resend:
+            call.add(fragment.arguments, out)
+        self._announce(call, out)
+        return True
+
+    def _locate(self, fragment: CallFragment, known: OpenCall | None, wire_id: str, name: str) -> OpenCall | None:
+        """The call that the fragment belongs to; None when it opens one. The rules' numbers are the module's."""
+        if fragment.opens:
+            return None  # 1
+        if fragment.key is None:
+            return self._locate_without_key(fragment, wire_id, name)
+        if known is None:
+            return None  # 4
+        if wire_id and wire_id != known.wire_id and wire_id in self._by_id:
+            return self._by_id[wire_id]  # 2
+        if wire_id and known.wire_id and wire_id != known.wire_id and name:
+            return None  # 3: a new call under a key in use
+        if name and not wire_id and known.name and known.holds_object(fragment.arguments):
+            return known if known.repeats(fragment.arguments) else None  # 3: another whole object
+        return known
+
+    def _locate_without_key(self, fragment: CallFragment, wire_id: str, name: str) -> OpenCall | None:
+        last = self.calls[-1] if self.calls else None
+        if wire_id:
+            known = self._by_id.get(wire_id)
+            if known is None and last is not None and not last.wire_id and not last.started and not name:
+                return last  # the id comes late
+            return known
+        if last is None or not name:
+            return last
+        if not last.name:
+            return last  # the name comes late
+        # A name again with each piece: a piece that starts no object cannot open a call whose arguments are one.
+        if name == last.name and (last.repeats(fragment.arguments) or fragment.arguments.lstrip()[:1] not in ("", "{")):
+            return last
+        return None
+
+    def _open(self) -> OpenCall:
+        call = OpenCall(len(self._parts))
+        self._parts.append(call)
+        self.calls.append(call)
+        return call
+
+    def _announce(self, call: OpenCall, out: list[Event]) -> None:
+        if call.started or not call.name:
+            return
+        settled = not self._tools or call.name in self._tools or call.size
+        if call.wire_id and settled:
+            call.start(self._unique(call.wire_id), out)
+        elif call.size:
+            call.start(self._generated(), out)
+
+    def finish(self, out: list[Event]) -> None:
+        """Announce what was held back to the end."""
+        for call in self.calls:
+            if not call.started:
+                call.start(self._unique(call.wire_id) if call.wire_id else self._generated(), out)
+
+    def _unique(self, wanted: str) -> str:
+        taken, number = wanted, 2
+        while taken in self._ids:
+            taken, number = f"{wanted}_{number}", number + 1
+        self._ids.add(taken)
+        return taken
+
+    def _generated(self) -> str:
+        return self._unique(self._new_id(len(self._ids)))
+
+
+def _present(value: str | None) -> str:
+    """The value without white space; the literal "null" (seen from Mistral) counts as absent."""
+    value = (value or "").strip()
+    return "" if value == "null" else value
+
+
+def _merge(into: dict[str, Any], more: Mapping[str, Any] | None) -> None:
+    for key, value in (more or {}).items():
+        if value not in (None, "", {}, []) or key not in into:
+            into[key] = value

@@ -1,0 +1,157 @@
+"""`inkwire decode`: a captured body, or a whole `curl -i` answer, in; events out, one JSON a line.
+
+The last line is the message or the error; the exit code is 0 for a message and 1 for an error.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from typing import Any, BinaryIO
+
+import click
+import msgspec
+
+from inkwire import protocols
+from inkwire.assembler import Limits
+from inkwire.captured import Captured, read_captured
+from inkwire.errors import ModelError
+from inkwire.events import Event
+from inkwire.framing.base import Framer
+from inkwire.framing.document import JSONDocumentFramer
+from inkwire.framing.eventstream import EventStreamFramer
+from inkwire.framing.frame import Frame
+from inkwire.framing.ndjson import NDJSONFramer
+from inkwire.framing.sniff import sniff
+from inkwire.framing.sse import SSEFramer
+from inkwire.pipeline import Pipeline
+from inkwire.protocols.base import DecodeOptions, Quirks
+from inkwire.protocols.detect import detect
+from inkwire.protocols.service_errors import from_response
+
+__all__ = ["decode"]
+
+_QUIRKS = tuple(field.name for field in msgspec.structs.fields(Quirks) if field.type is bool)
+_LOOK_BYTES = 256 * 1024
+"""How much of a body is looked at to tell its protocol."""
+
+
+@click.command()
+@click.option("--protocol", type=click.Choice(protocols.NAMES), help="What the body speaks; told from it if not given.")
+@click.option("--tolerant", is_flag=True, help="Damage is a warning; then no call of the message may run.")
+@click.option("--quirk", "quirks", multiple=True, metavar="NAME", help="A named deviation of the endpoint; repeatable.")
+@click.option("--tools", default="", metavar="A,B", help="The tools that the request offered.")
+@click.option("--max-event-bytes", type=click.IntRange(min=1), default=Limits().event_bytes, help="Limit of one event.")
+@click.option("--cut", type=click.IntRange(min=1), metavar="N", help="Feed N bytes at a time.")
+@click.option("--frames", is_flag=True, help="Print the server-sent events only.")
+@click.option("--raw", is_flag=True, help="Print each payload before the events that come of it.")
+@click.argument("file", type=click.File("rb"), default="-")
+def decode(
+    protocol: str | None,
+    tolerant: bool,
+    quirks: tuple[str, ...],
+    tools: str,
+    max_event_bytes: int,
+    cut: int | None,
+    frames: bool,
+    raw: bool,
+    file: BinaryIO,
+) -> None:
+    """Turn a captured stream into events, one JSON a line.
+
+    FILE is a response body, or what `curl -i` printed; `-` or nothing reads standard input.
+    """
+    for name in quirks:
+        if name not in _QUIRKS:
+            raise click.UsageError(f"unknown quirk {name!r}; known are {', '.join(_QUIRKS)}")
+    body = file.read()
+    if frames:
+        _print_frames(body, max_event_bytes, cut)
+        return
+    captured = read_captured(body)
+    if captured.status is not None and not 200 <= captured.status < 300:
+        _end(from_response(captured.status, captured.headers, captured.body))
+    wire = protocols.get(protocol or _told(captured))
+    pipeline = Pipeline(
+        wire,
+        DecodeOptions(msgspec.convert(dict.fromkeys(quirks, True), Quirks), tolerant),
+        tools=[name for name in tools.split(",") if name],
+        limits=Limits(event_bytes=max_event_bytes),
+        content_type=captured.headers.get("content-type", ""),
+        raw=raw,
+    )
+    for events in _run(pipeline, captured.body, cut):
+        _print(events)
+    if pipeline.error is not None:
+        _end(pipeline.error)
+
+
+def _run(pipeline: Pipeline, body: bytes, cut: int | None) -> Iterator[list[Event]]:
+    for read in _reads(body, cut):
+        yield pipeline.feed(read)
+        if pipeline.ended:
+            return
+    yield pipeline.finish()
+
+
+def _reads(body: bytes, cut: int | None) -> Iterator[bytes]:
+    size = cut or max(len(body), 1)
+    for start in range(0, len(body), size):
+        yield body[start : start + size]
+
+
+def _print(values: list[Any]) -> None:
+    if values:
+        out = sys.stdout.buffer
+        out.write(b"\n".join(msgspec.json.encode(value) for value in values) + b"\n")
+        out.flush()
+
+
+def _print_frames(body: bytes, limit: int, cut: int | None) -> None:
+    framer = SSEFramer(max_event_bytes=limit)
+    try:
+        for read in _reads(body, cut):
+            _print([_frame(frame) for frame in framer.feed(read)])
+        _print([_frame(frame) for frame in framer.finish()])
+    except ModelError as error:
+        _end(error)
+
+
+def _frame(frame: Frame) -> dict[str, Any]:
+    return {"event": frame.event or "message", "data": frame.text, "id": frame.id, "retry": frame.retry}
+
+
+def _end(error: ModelError) -> None:
+    line: dict[str, Any] = {
+        "type": "error",
+        "kind": error.kind,
+        "detail": error.message,
+        "status": error.status,
+        "code": error.code,
+        "retryable": error.retryable,
+        "committed": error.committed,
+        "request_id": error.request_id,
+        "retry_after": error.retry_after,
+        "partial": error.partial or {"parts": []},
+    }
+    _print([line])
+    sys.exit(1)
+
+
+def _told(captured: Captured) -> str:
+    """The protocol that the body's first payloads speak; without any that tells, chat."""
+    body = captured.body[:_LOOK_BYTES]
+    kind = sniff(body, captured.headers.get("content-type", ""), ndjson=False, at_end=True)
+    framers: dict[str, type[Framer]] = {"sse": SSEFramer, "json": NDJSONFramer, "eventstream": EventStreamFramer}
+    for framer in (framers.get(kind or "sse", SSEFramer), JSONDocumentFramer):
+        for frame in _peek(framer(), body):
+            if (name := detect(frame)) is not None:
+                return name
+    return "chat"
+
+
+def _peek(framer: Framer, body: bytes) -> list[Frame]:
+    try:
+        return [*framer.feed(body), *framer.finish()]
+    except ModelError:
+        return []
