@@ -108,7 +108,7 @@ class Notice(msgspec.Struct, frozen=True, tag_field="type", tag="notice"):
     """Something that the user should know, in one sentence."""
 
     kind: str
-    """`truncated`, `continued`, `empty`, `repeated_failure`, `limit`, `compacted`, `overflow`, `refusal` and the like."""
+    """`truncated`, `continued`, `empty`, `repeated_failure`, `limit`, `compacted`, `overflow`, `stopped`, …"""
     text: str
 
 
@@ -116,7 +116,7 @@ class Failure(msgspec.Struct, frozen=True):
     """Why a run failed, as data; the exception itself is at `agent.error`."""
 
     kind: str
-    """`ModelError.kind` (`transport`, `timeout`, `remote`, …), else `empty`, `repeated_failure`, `overflow`, `internal`."""
+    """`ModelError.kind` (`transport`, `timeout`, `remote`, …), else `empty`, `repeated_failure` or `overflow`."""
     detail: str
     status: int | None = None
     code: str | None = None
