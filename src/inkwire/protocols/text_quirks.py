@@ -12,13 +12,23 @@ from typing import Literal
 
 import msgspec
 
-from inkwire.fragments import Fragment, ReasoningFragment, TextFragment
+from inkwire.fragments import (
+    CallFragment,
+    DoneFragment,
+    FailureFragment,
+    FinishFragment,
+    Fragment,
+    ReasoningFragment,
+    TextFragment,
+)
 from inkwire.framing.frame import Frame
 from inkwire.protocols.base import Decoder, Quirks
 
 __all__ = ["TextQuirks", "with_text_quirks"]
 
 _OPEN, _CLOSE = "<think>", "</think>"
+_CLOSES_TEXT = (CallFragment, FinishFragment, DoneFragment, FailureFragment)
+"""After these, what was held back can no longer become a tag."""
 
 
 def with_text_quirks(decoder: Decoder, quirks: Quirks) -> Decoder:
@@ -58,7 +68,7 @@ class TextQuirks:
             else:
                 if isinstance(fragment, ReasoningFragment):
                     self._tags.field_seen = self._tags.field_seen or bool(fragment.text)
-                else:
+                elif isinstance(fragment, _CLOSES_TEXT):
                     out.extend(self._tags.flush())
                 out.append(fragment)
         return out
