@@ -271,7 +271,7 @@ def test_neighbours_are_joined_and_the_user_comes_first_where_roles_alternate() 
 # ---- random histories: every protocol, cancels at any point, models that change ------------------------------------
 
 ENDPOINTS = [("p", "m", name) for name in protocols.NAMES] + [("q", "m", "chat"), ("p", "n", "anthropic")]
-WIRES = ("chat", "gemini", "ollama", "bedrock")
+WIRES = ("chat", "anthropic", "gemini", "ollama", "bedrock")
 NAMES = ("read", "write", "a.b", "")
 IDS = ("a", "b", "read:0", "functions.read:1", "call_0", "x" * 70, "", "a_b", "a:b")
 
