@@ -116,6 +116,7 @@ class Assembler:
     ) -> None:
         self._tools = frozenset(tools)
         self._limits = limits
+        self._message_limit = limits.message_bytes
         self._provider, self._protocol, self._model = provider, protocol, model
         self._new_id = _numbered_id(id_seed)
         self._done_completes = done_completes
@@ -163,10 +164,13 @@ class Assembler:
     def feed(self, fragments: Iterable[Fragment]) -> list[Event]:
         """The events that these fragments make; the message itself with the fragment that says that all is done."""
         out: list[Event] = []
+        handlers = self._handlers
         for fragment in fragments:
             if self.ended:
                 break
-            self._handlers[type(fragment)](fragment, out)
+            handlers[type(fragment)](fragment, out)
+        if self._size > self._message_limit:
+            self.fail(self._limit(f"the message is longer than {self._message_limit:,} characters"))
         return out
 
     def finish(self) -> list[Event]:
@@ -201,38 +205,41 @@ class Assembler:
     # ---- parts ---------------------------------------------------------------------------------
 
     def _on_text(self, fragment: TextFragment, out: list[Event]) -> None:
-        part = self._parts[-1] if self._parts else None
-        if fragment.key is not None or type(part) is not OpenText or part.kind != "text" or part.key is not None:
-            if not (fragment.text or fragment.opaque):
+        key, text = fragment.key, fragment.text
+        part = self._by_key.get(("text", key)) if key is not None else self._parts[-1] if self._parts else None
+        if type(part) is not OpenText or part.kind != "text" or part.key != key:
+            if not (text or fragment.opaque):
                 return
-            part = self._text_part("text", fragment.key)
-        text = part.take(fragment.text, fragment.whole)
-        if fragment.opaque:
+            part = self._text_part("text", key)
+        if fragment.whole or part.half or not text.isascii():
+            text = part.take(text, fragment.whole)
+        elif text:
+            part.pieces.append(text)
+        if fragment.opaque is not None:
             part.opaque.update(fragment.opaque)
         if text:
-            self._grow(len(text))
+            self._size += len(text)
             self.committed = True
             out.append(TextDelta(part.index, text))
 
     def _on_reasoning(self, fragment: ReasoningFragment, out: list[Event]) -> None:
-        part = self._parts[-1] if self._parts else None
-        if fragment.key is not None or type(part) is not OpenText or part.kind != "reasoning" or part.key is not None:
+        key = fragment.key
+        part = self._by_key.get(("reasoning", key)) if key is not None else self._parts[-1] if self._parts else None
+        if type(part) is not OpenText or part.kind != "reasoning" or part.key != key:
             if not (fragment.text or fragment.opaque or fragment.append):
                 return
-            part = self._text_part("reasoning", fragment.key)
+            part = self._text_part("reasoning", key)
         text = part.take(fragment.text, fragment.whole)
         if fragment.opaque:
             part.opaque.update(fragment.opaque)
         for key, piece in (fragment.append or {}).items():
             part.append(key, piece)
         if text:
-            self._grow(len(text))
+            self._size += len(text)
             self.committed = True
             out.append(ReasoningDelta(part.index, text))
 
     def _text_part(self, kind: str, key: Key) -> OpenText:
-        if key is not None and isinstance(known := self._by_key.get((kind, key)), OpenText):
-            return known
         part = OpenText(kind, len(self._parts), key)
         self._parts.append(part)
         if key is not None:
@@ -240,14 +247,14 @@ class Assembler:
         return part
 
     def _on_call(self, fragment: CallFragment, out: list[Event]) -> None:
-        before, shown = len(self._book.calls), len(out)
+        shown = len(out)
         if not self._book.feed(fragment, out):
             self._warn("orphan_delta", "a call fragment without id, name and arguments")
             return
-        self._grow(len(fragment.arguments))
+        self._size += len(fragment.arguments)
         if len(out) > shown:
             self.committed = True
-        if len(self._book.calls) > self._limits.calls > before - 1:
+        if len(self._book.calls) > self._limits.calls:
             self.fail(self._limit(f"more than {self._limits.calls:,} calls in one message"))
 
     def _on_opaque(self, fragment: OpaqueFragment, out: list[Event]) -> None:
@@ -261,11 +268,6 @@ class Assembler:
             if key is not None:
                 self._by_key["opaque", key] = known
         known.opaque.update(fragment.opaque)
-
-    def _grow(self, size: int) -> None:
-        self._size += size
-        if self._size > self._limits.message_bytes:
-            self.fail(self._limit(f"the message is longer than {self._limits.message_bytes:,} characters"))
 
     def _limit(self, what: str) -> LimitExceededError:
         return LimitExceededError(f"{what}; raise the limit if this is meant to be", retryable=False, phase="body")

@@ -35,16 +35,16 @@ class OpenCall:
     __slots__ = (
         "_held",
         "_late",
-        "_pieces",
-        "_wholes",
         "free_text",
         "id",
         "index",
         "name",
         "opaque",
+        "pieces",
         "replaced",
         "size",
         "started",
+        "wholes",
         "wire_id",
     )
 
@@ -58,21 +58,21 @@ class OpenCall:
         self.started = False
         self.replaced = False
         self.size = 0
-        self._pieces: list[str] = []
+        self.pieces: list[str] = []
         self._held: list[str] = []
-        self._wholes: list[str] = []
+        self.wholes: list[str] = []
         self._late: list[str] = []
 
     @property
     def shown(self) -> str:
         """The argument text that was handed out, or will be with the start."""
-        if len(self._pieces) > 1:
-            self._pieces = ["".join(self._pieces)]
-        return self._pieces[0] if self._pieces else ""
+        if len(self.pieces) > 1:
+            self.pieces = ["".join(self.pieces)]
+        return self.pieces[0] if self.pieces else ""
 
     def add(self, text: str, out: list[Event]) -> None:
         """Take a piece of argument text, and show it if the call was announced."""
-        if self._wholes:
+        if self.wholes:
             self._late.append(text)  # the whole is there already: what comes now repeats it, or goes on
             return
         if self.size and len(text) >= self.size and self._is_cumulative(text):
@@ -83,7 +83,7 @@ class OpenCall:
 
     def _show(self, text: str, out: list[Event]) -> None:
         self.size += len(text)
-        self._pieces.append(text)
+        self.pieces.append(text)
         if self.started:
             out.append(ToolCallDelta(self.index, self.id, text))
         else:
@@ -104,7 +104,7 @@ class OpenCall:
         elif len(text) > self.size and text.startswith(self.shown):
             self._show(text[self.size :], out)
         if text.strip():
-            self._wholes.append(text)
+            self.wholes.append(text)
 
     def start(self, call_id: str, out: list[Event]) -> None:
         """Announce the call, then show what was held back."""
@@ -139,7 +139,7 @@ class OpenCall:
         """The authoritative parse: (value, error, raw text); sets `replaced` when it is not what was shown."""
         shown = self.shown
         if self.free_text:
-            chosen = self._wholes[-1] if self._wholes else shown
+            chosen = self.wholes[-1] if self.wholes else shown
             self.replaced = chosen != shown
             return chosen, None, chosen
         first: tuple[ArgumentsError | None, str] | None = None
@@ -157,12 +157,12 @@ class OpenCall:
         return None, error, text
 
     def _candidates(self, shown: str) -> Iterator[str]:
-        yield from reversed(self._wholes)
+        yield from reversed(self.wholes)
         late = "".join(self._late)
         if late:
             yield late
             yield shown + late
-        if shown or not self._wholes:
+        if shown or not self.wholes:
             yield shown
 
 
@@ -180,13 +180,18 @@ class CallBook:
 
     def feed(self, fragment: CallFragment, out: list[Event]) -> bool:
         """Take a fragment; False when it says nothing of any call (a ghost)."""
-        key = fragment.key
-        call = self._by_key.get(key) if key is not None else None
-        if call is not None and fragment.id is None and fragment.name is None and call.started and not fragment.whole:
-            if fragment.arguments:  # the common case, and the only one worth being quick about
-                call.add(fragment.arguments, out)
-            return True
-        return self._feed_any(fragment, call, out)
+        call = self._by_key.get(fragment.key)  # nothing is kept under None
+        if call is None or fragment.id or fragment.name or not call.started or fragment.whole or fragment.opaque:
+            return self._feed_any(fragment, call, out)
+        if text := fragment.arguments:  # the common case, and the only one worth being quick about
+            size = call.size
+            if call.wholes or len(text) >= size:
+                call.add(text, out)
+            else:
+                call.size = size + len(text)
+                call.pieces.append(text)
+                out.append(ToolCallDelta(call.index, call.id, text))
+        return True
 
     def _feed_any(self, fragment: CallFragment, known: OpenCall | None, out: list[Event]) -> bool:
         wire_id = _present(fragment.id)

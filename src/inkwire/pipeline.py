@@ -73,7 +73,6 @@ class Pipeline:
         self._framer: Framer | None = None
         self._head = bytearray()
         self._refusing = False
-        self._stray_told = False
         self.payloads = 0
         """Payloads that said something, so far: what the progress timer looks at."""
 
@@ -153,13 +152,13 @@ class Pipeline:
     def _read(self, frames: Sequence[Frame], out: list[Event]) -> None:
         decoder, assembler = self._decoder, self._assembler
         for frame in frames:
+            if frame.stray:
+                self._judge_stray(frame.stray, out)
             if self._raw and frame.data:
                 out.append(RawEvent(frame.event, frame.text))
             fragments = decoder.feed(frame)
             if fragments:
                 self.payloads += 1
-                if isinstance(self._framer, SSEFramer) and not self._stray_told:
-                    self._judge_stray(self._framer.stray, out)
                 out += assembler.feed(fragments)
                 if assembler.ended:
                     return
@@ -241,10 +240,14 @@ class Pipeline:
             )
 
     def _judge_stray(self, stray: bytes, out: list[Event]) -> None:
-        """Lines outside of any event are no event's loss, unless they look like a payload."""
-        if stray.lstrip()[:1] in (b"{", b"["):
-            self._stray_told = True
-            self._warn("stray_payload", f"a payload outside of any event was lost: {excerpt(stray)}", out, damage=True)
+        """Lines that are no field may be skipped, as the standard asks, unless they look like a payload."""
+        if any(line.lstrip()[:1] in (b"{", b"[", b"]", b"}") for line in stray.split(b"\n")):
+            self._warn(
+                "stray_payload",
+                f"lines outside of any event look like a lost payload: {excerpt(stray)}",
+                out,
+                damage=True,
+            )
 
     def _warn(self, kind: str, detail: str, out: list[Event], *, damage: bool = False) -> None:
         out.extend(self._assembler.feed([WarningFragment(kind, detail, damage)]))

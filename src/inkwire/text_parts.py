@@ -34,7 +34,7 @@ _LONGEST_CALL_TEXT = 64 * 1024
 class OpenText:
     """A text or reasoning part while it arrives."""
 
-    __slots__ = ("_half", "_pieces", "_size", "differs", "index", "key", "kind", "opaque")
+    __slots__ = ("differs", "half", "index", "key", "kind", "opaque", "pieces")
 
     def __init__(self, kind: str, index: int, key: Key) -> None:
         self.kind = kind
@@ -42,35 +42,33 @@ class OpenText:
         self.key = key
         self.opaque: dict[str, Any] = {}
         self.differs = False
-        self._pieces: list[str] = []
-        self._size = 0
-        self._half = ""
+        self.pieces: list[str] = []
+        """What was shown; the assembler appends plain pieces itself, so their lengths are counted when asked for."""
+        self.half = ""
 
     @property
     def text(self) -> str:
         """All that was shown, joined."""
-        if len(self._pieces) > 1:
-            self._pieces = ["".join(self._pieces)]
-        return self._pieces[0] if self._pieces else ""
+        if len(self.pieces) > 1:
+            self.pieces = ["".join(self.pieces)]
+        return self.pieces[0] if self.pieces else ""
 
     def take(self, text: str, whole: bool) -> str:
         """A piece, or the authoritative whole; gives what is new to show."""
         if whole:
             text = self._missing(text)
-        if self._half or not text.isascii():
+        if self.half or not text.isascii():
             text = self._mend(text)
         if text:
-            self._pieces.append(text)
-            self._size += len(text)
+            self.pieces.append(text)
         return text
 
     def flush(self) -> str:
         """At the end: a half character that stayed alone."""
-        if not self._half:
+        if not self.half:
             return ""
-        self._half = ""
-        self._pieces.append("\ufffd")
-        self._size += 1
+        self.half = ""
+        self.pieces.append("\ufffd")
         return "\ufffd"
 
     def append(self, key: str, piece: str) -> None:
@@ -81,22 +79,21 @@ class OpenText:
 
     def _missing(self, whole: str) -> str:
         whole = _SURROGATE.sub("\ufffd", whole) if not whole.isascii() else whole
-        if not self._size:
-            return whole
-        if len(whole) >= self._size and whole.startswith(self.text):
-            return whole[self._size :]
+        shown = self.text
+        if whole.startswith(shown):
+            return whole[len(shown) :]
         self.differs = True
         return ""
 
     def _mend(self, text: str) -> str:
-        text, self._half = self._half + text, ""
+        text, self.half = self.half + text, ""
         try:
             text.encode()
             return text
         except UnicodeEncodeError:
             pass
         if "\ud800" <= text[-1] <= "\udbff":
-            text, self._half = text[:-1], text[-1]
+            text, self.half = text[:-1], text[-1]
         joined = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
         return _SURROGATE.sub("\ufffd", joined)
 

@@ -20,6 +20,9 @@ class Frame(msgspec.Struct, frozen=True, gc=False):
     retry: int | None = None
     """The reconnection time in milliseconds of the event's own block, if it had one."""
 
+    stray: bytes = b""
+    """Lines since the frame before that were no field of an event (SSE), the first 4 KiB: perhaps a lost payload."""
+
     @property
     def text(self) -> str:
         """The payload as UTF-8, bytes that are none replaced by U+FFFD."""

@@ -46,6 +46,7 @@ class SSEFramer(Framer):
         self._after_cr = False
         self._open_line = bytearray()
         self._stray = bytearray()
+        self._since_frame = b""
         self._id = ""
         self._block_is_open = False
         self._data: list[bytes] = []
@@ -73,7 +74,13 @@ class SSEFramer(Framer):
         tail = blocks.pop()
         is_small = len(data) <= self._limit
         for block in blocks:
-            if block[:6] == b"data: " and b"\n" not in block and is_small and not self._block_is_open:
+            if (
+                block[:6] == b"data: "
+                and b"\n" not in block
+                and is_small
+                and not self._block_is_open
+                and not self._since_frame
+            ):
                 frames.append(Frame(block[6:], "", self._id))
                 continue
             for line in block.split(b"\n"):
@@ -92,7 +99,8 @@ class SSEFramer(Framer):
             self._open_line.clear()
             self._line(last_line, frames)
         if self._data:
-            frames.append(Frame(b"\n".join(self._data), self._event, self._id, self._block_retry))
+            frames.append(Frame(b"\n".join(self._data), self._event, self._id, self._block_retry, self._since_frame))
+            self._since_frame = b""
             self._data = []
 
     def _unify_line_ends(self, data: bytes) -> bytes:
@@ -141,7 +149,8 @@ class SSEFramer(Framer):
             return
         self.last_event_id = self._id
         if self._data:
-            frames.append(Frame(b"\n".join(self._data), self._event, self._id, self._block_retry))
+            frames.append(Frame(b"\n".join(self._data), self._event, self._id, self._block_retry, self._since_frame))
+            self._since_frame = b""
             self._data = []
             self._data_size = 0
         self._event = ""
@@ -152,3 +161,5 @@ class SSEFramer(Framer):
         room = STRAY_BYTES - len(self._stray)
         if room > 0:
             self._stray += (b"\n" + line if self._stray else line)[:room]
+        if len(self._since_frame) < STRAY_BYTES:
+            self._since_frame = (self._since_frame + b"\n" + line if self._since_frame else line)[:STRAY_BYTES]

@@ -83,19 +83,19 @@ _FIELDS = {field: {"field": field} for field in _REASONING_FIELDS}
 _CALL_FIELDS = frozenset({"index", "id", "type", "function", "custom"})
 
 
-class _Function(msgspec.Struct, forbid_unknown_fields=True):
+class _Function(msgspec.Struct, forbid_unknown_fields=True, gc=False):
     arguments: str
     name: Literal[""] | None = None
 
 
-class _CallPiece(msgspec.Struct, forbid_unknown_fields=True):
+class _CallPiece(msgspec.Struct, forbid_unknown_fields=True, gc=False):
     index: int
     function: _Function
     id: Literal[""] | None = None
     type: str | None = None
 
 
-class _Delta(msgspec.Struct):
+class _Delta(msgspec.Struct, gc=False):
     content: str | None = None
     tool_calls: tuple[_CallPiece] | None = None
     reasoning_content: str | None = None
@@ -106,7 +106,7 @@ class _Delta(msgspec.Struct):
     function_call: None = None
 
 
-class _Choice(msgspec.Struct):
+class _Choice(msgspec.Struct, gc=False):
     delta: _Delta
     index: Literal[0] = 0
     finish_reason: None = None
@@ -114,7 +114,7 @@ class _Choice(msgspec.Struct):
     usage: None = None
 
 
-class _Chunk(msgspec.Struct):
+class _Chunk(msgspec.Struct, gc=False):
     choices: tuple[_Choice]
     usage: None = None
     error: None = None
@@ -122,7 +122,7 @@ class _Chunk(msgspec.Struct):
     type: None = None
 
 
-_CHUNK = msgspec.json.Decoder(_Chunk)
+_decode = msgspec.json.Decoder(_Chunk).decode
 _ODD = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
 
@@ -133,7 +133,7 @@ class ChatDecoder:
         self._tolerant = options.tolerant
         self._reasoning_field: str | None = None
         self._details: dict[Any, dict[str, Any]] = {}
-        self._begun = False
+        self._quick = False
         self._refused = False
         self._extra_choices = False
         self.fast = True
@@ -141,14 +141,19 @@ class ChatDecoder:
 
     def feed(self, frame: Frame) -> Sequence[Fragment]:
         """What one chunk said: reasoning, text, calls, usage, finish reason, in this order."""
-        if not self._begun or not self.fast or frame.event:
+        if not self._quick or frame.event:
             return self._feed_any(frame)
         try:
-            delta = _CHUNK.decode(frame.data).choices[0].delta
+            delta = _decode(frame.data).choices[0].delta
         except _ODD:
             return self._feed_any(frame)
-        if delta.tool_calls is None and not delta.reasoning_content:
-            return (TextFragment(delta.content),) if delta.content else ()
+        if delta.reasoning_content is None:
+            content, calls = delta.content, delta.tool_calls
+            if calls is None:
+                return (TextFragment(content),) if content else ()
+            if not content:
+                piece = calls[0]
+                return (CallFragment(piece.index, None, None, piece.function.arguments),)
         return self._several(delta)
 
     def finish(self) -> Sequence[Fragment]:
@@ -177,7 +182,7 @@ class ChatDecoder:
             return ()
         if not isinstance(chunk, dict):
             return (chunk,)
-        self._begun = True
+        self._quick = self.fast
         out: list[Fragment] = [OriginFragment(_text(chunk.get("id")), _text(chunk.get("model")))]
         choice = self._choice(chunk.get("choices"), out)
         failure = in_payload(chunk, frame.event) or (in_payload(choice) if "error" in choice else None)

@@ -1,0 +1,1 @@
+"""What Inkwire costs, as ratios within one run. `scripts/bench` prints them all."""

@@ -1,0 +1,7 @@
+"""Runs every measurement: `python -m bench`."""
+
+from __future__ import annotations
+
+from bench import core
+
+core.main()
