@@ -25,6 +25,8 @@ MAKER = ("test", "scripted", "chat")
 class Open:
     """Lets everything through."""
 
+    read_only = False
+
     def decide(
         self, tool: Tool, arguments: Mapping[str, Any], accesses: tuple[Access, ...], context: ToolContext
     ) -> Decision:

@@ -173,6 +173,7 @@ class Agent:
             emit=emit,
             overflow_directory=self._overflow_directory,
             environ=self._environ,
+            read_only=self.policy.read_only,
             sandbox=self._sandbox,
         )
 

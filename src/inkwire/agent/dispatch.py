@@ -29,6 +29,8 @@ __all__ = ["Batch", "Decision", "Dispatcher", "Gate", "ToolEvent"]
 
 ToolEvent = ToolStart | ToolOutput | ToolEnd
 _GRACE_SECONDS = 2.0
+_MAX_UNREAD = 1_000_000
+"""Characters of live output that wait for the reader; the result is made of all of it."""
 
 
 class Decision(msgspec.Struct, frozen=True):
@@ -44,6 +46,10 @@ class Decision(msgspec.Struct, frozen=True):
 
 class Gate(Protocol):
     """Whether a checked call may run."""
+
+    @property
+    def read_only(self) -> bool:
+        """Whether nothing may be changed; tools are told."""
 
     def decide(
         self, tool: Tool, arguments: Mapping[str, Any], accesses: tuple[Access, ...], context: ToolContext
@@ -90,6 +96,7 @@ class Batch:
         self._events: asyncio.Queue[ToolEvent] = asyncio.Queue()
         self._loop = asyncio.get_running_loop()
         self._thread = threading.get_ident()
+        self._unread = 0
         self._words: str | None = None
         self._deadline: asyncio.TimerHandle | None = None
         self._tasks = [self._task(place, call) for place, call in enumerate(self._calls)]
@@ -99,7 +106,10 @@ class Batch:
         """The next event; None when every call has its result and all events were handed out."""
         if all(result is not None for result in self._results) and self._events.empty():
             return None
-        return await self._events.get()
+        event = await self._events.get()
+        if isinstance(event, ToolOutput):
+            self._unread -= len(event.text)
+        return event
 
     def take(self) -> list[ToolResultMessage]:
         """The results that became complete in the order of the calls since the last time."""
@@ -231,11 +241,11 @@ class Batch:
                 await self._done[earlier].wait()
 
     def _emit(self, call_id: str, text: str) -> None:
-        event = ToolOutput(call_id, text)
-        if threading.get_ident() == self._thread:
-            self._events.put_nowait(event)
-        else:
-            self._loop.call_soon_threadsafe(self._events.put_nowait, event)
+        if threading.get_ident() != self._thread:
+            self._loop.call_soon_threadsafe(self._emit, call_id, text)
+        elif self._unread < _MAX_UNREAD:  # output that nobody keeps up with is not kept for the screen
+            self._unread += len(text)
+            self._events.put_nowait(ToolOutput(call_id, text))
 
     def _interrupted(self, place: int) -> str:
         if self._words is None:

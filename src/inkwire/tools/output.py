@@ -7,8 +7,9 @@ import re
 import tempfile
 from pathlib import Path
 
-__all__ = ["HeadAndTail", "clip", "keep_whole"]
+__all__ = ["MAX_FILE_BYTES", "HeadAndTail", "clip"]
 
+MAX_FILE_BYTES = 64 * 1024 * 1024
 _HALF_CHARACTER = re.compile(rb"^[\x80-\xbf]{1,3}")
 
 
@@ -31,7 +32,7 @@ class HeadAndTail:
         if self._file is None and self._directory is not None and self.size + len(data) > 2 * self._room:
             self._open(bytes(self._head + self._tail))
         if self._file is not None:
-            _write(self._file, data)
+            _write(self._file, data[: max(MAX_FILE_BYTES - self.size, 0)])
         self.size += len(data)
         taken = self._room - len(self._head)
         if taken > 0:
@@ -55,7 +56,7 @@ class HeadAndTail:
         if self._file is not None:
             os.close(self._file)
             self._file = None
-        return _fewer_lines(text, self._max_lines, self.path)
+        return _fewer_lines(text, self._max_lines, f"; {_where(self.size)} in {self.path}" if self.path else "")
 
     def _open(self, so_far: bytes) -> None:
         self._file, self.path = _create(self._directory)
@@ -63,7 +64,7 @@ class HeadAndTail:
             _write(self._file, so_far)
 
     def _note(self, missing: int) -> str:
-        where = f"; the whole output is in {self.path}" if self.path else ""
+        where = f"; {_where(self.size)} in {self.path}" if self.path else ""
         return f"[… {missing} bytes left out{where} …]"
 
 
@@ -76,21 +77,15 @@ def clip(text: str, max_bytes: int, max_lines: int, directory: Path | None) -> s
     return buffer.finish()
 
 
-def keep_whole(text: str, directory: Path | None) -> Path | None:
-    """Write the text to a new private file; None when there is no place for it."""
-    descriptor, path = _create(directory)
-    if descriptor is not None:
-        _write(descriptor, text.encode("utf-8", "replace"))
-        os.close(descriptor)
-    return path
+def _where(size: int) -> str:
+    return "the whole output is" if size <= MAX_FILE_BYTES else f"its first {MAX_FILE_BYTES} bytes are"
 
 
-def _fewer_lines(text: str, max_lines: int, path: Path | None) -> str:
+def _fewer_lines(text: str, max_lines: int, where: str) -> str:
     lines = text.split("\n")
     if len(lines) <= max_lines + 1:
         return text
     half = max(max_lines // 2, 1)
-    where = f"; the whole output is in {path}" if path else ""
     note = f"[… {len(lines) - 2 * half} lines left out{where} …]"
     return "\n".join([*lines[:half], note, *lines[-half:]])
 

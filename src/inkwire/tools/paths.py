@@ -13,13 +13,15 @@ from pathlib import Path
 from inkwire.errors import ToolError
 from inkwire.tools.base import Access, ToolContext
 
-__all__ = ["read_bytes", "reading", "relative", "resolve", "writing"]
+__all__ = ["MAX_FILE_BYTES", "read_bytes", "reading", "relative", "resolve", "writing"]
 
 MAX_FILE_BYTES = 64 * 1024 * 1024
 
 
 def resolve(path: str, context: ToolContext, *, write: bool = False) -> Path:
     """The absolute path with all links followed; raises `ToolError` when it is not in the workspace."""
+    if write and context.read_only:
+        raise ToolError("nothing may be changed: the agent is in read-only mode")
     if "\0" in path:
         raise ToolError("the path contains a NUL character")
     shown = path if len(path) <= 200 else f"{path[:200]}…"
@@ -59,7 +61,7 @@ def read_bytes(path: Path, shown: str) -> bytes:
         raise ToolError(f"{shown} does not exist{_nearby(path)}") from None
     except OSError as error:
         raise ToolError(f"{shown} cannot be read: {error.strerror}") from error
-    with os.fdopen(descriptor, "rb") as file:
+    try:
         status = os.fstat(descriptor)
         if stat.S_ISDIR(status.st_mode):
             raise ToolError(f"{shown} is a directory; list it instead")
@@ -67,7 +69,10 @@ def read_bytes(path: Path, shown: str) -> bytes:
             raise ToolError(f"{shown} is no regular file (a pipe, socket or device)")
         if status.st_size > MAX_FILE_BYTES:
             raise ToolError(f"{shown} has {status.st_size} bytes, more than {MAX_FILE_BYTES}; search it with grep")
-        return file.read(MAX_FILE_BYTES + 1)
+        with open(descriptor, "rb", closefd=False) as file:
+            return file.read(MAX_FILE_BYTES + 1)
+    finally:
+        os.close(descriptor)
 
 
 def _nearby(path: Path) -> str:

@@ -94,12 +94,10 @@ class TypedArguments:
             return self._parsed(arguments)
         except ValidationError as first:
             error = first
-        narrowed = narrow(arguments, self.schema)
-        if narrowed != arguments:
-            try:
-                return self._parsed(narrowed)
-            except ValidationError:
-                pass
+        try:
+            return self._parsed(narrow(arguments, self.schema))
+        except ValidationError:
+            pass
         raise _invalid(_typed_complaints(error, arguments, self.schema)) from None
 
     def _parsed(self, arguments: Any) -> dict[str, Any]:

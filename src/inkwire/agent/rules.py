@@ -1,0 +1,120 @@
+"""A rule as it is written in; whether it fits a call, out.
+
+    bash(git status)         this command without further words
+    bash(git log *)          with any further words; a `*` in the middle stands for one word
+    edit(src/**/*.py)        paths in the workspace: `*` within a name, `**` over directories
+    read                     every call of the tool; `mcp__github__*` every tool of that beginning
+
+A shell rule is about one command, never about a line: the policy asks about each of them.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import re
+from collections.abc import Iterator
+
+import msgspec
+
+from inkwire.agent.command_line import Command, Word
+from inkwire.errors import ConfigurationError
+from inkwire.tools.globs import glob_pattern
+
+__all__ = ["INTERPRETERS", "Rule", "for_command", "runs_others"]
+
+_WRITTEN = re.compile(r"([\w.*-]+)(?:\((.*)\))?", re.DOTALL)
+
+
+def _words(*lines: str) -> frozenset[str]:
+    return frozenset(" ".join(lines).split())
+
+
+INTERPRETERS = _words(
+    "python python2 python3 pypy pypy3 node deno bun perl ruby php lua luajit tclsh osascript pwsh powershell R",
+    "Rscript sh bash zsh dash ksh ash fish csh tcsh awk gawk mawk sed ed ex vi vim emacs eval exec source . env xargs",
+    "parallel sudo doas su ssh find fd docker podman kubectl npx pnpx bunx uvx pipx watch nohup timeout nice setsid",
+    "stdbuf flock strace gdb busybox command builtin script time curl wget ftp rsync scp nc ncat socat tar trap alias",
+)
+"""Programs that run whatever they are told, or write where they are told: "always" is never offered for them."""
+
+_WRAPPERS = _words(
+    "env xargs parallel sudo doas nohup timeout nice setsid stdbuf flock strace busybox command builtin exec time",
+    "watch find fd ionice chroot unshare npx uvx",
+)
+_WITH_SUBCOMMANDS = _words("git npm pnpm yarn cargo go pip uv poetry hatch make just gh brew apt systemctl")
+_NESTED = {("npm", "run"), ("pnpm", "run"), ("yarn", "run"), ("uv", "run"), ("poetry", "run"), ("hatch", "run")}
+
+
+class Rule(msgspec.Struct, frozen=True):
+    """One rule, parsed."""
+
+    text: str
+    tool: str
+    pattern: str | None = None
+
+    @classmethod
+    def parse(cls, text: str) -> Rule:
+        """The rule; raises `ConfigurationError`."""
+        found = _WRITTEN.fullmatch(text.strip())
+        if found is None:
+            raise ConfigurationError(f"not a rule: {text!r}; write a tool's name, `bash(git log *)` or `edit(src/**)`")
+        pattern = found[2].strip() if found[2] is not None else None
+        return cls(text.strip(), found[1], pattern if pattern not in ("", "*", "**") else None)
+
+    def names(self, tool: str) -> bool:
+        """Whether it is about that tool."""
+        return fnmatch.fnmatchcase(tool, self.tool)
+
+    def fits_command(self, command: Command) -> bool:
+        """Whether the command is one that the rule names: word by word, so `git status-x` is no `git status`."""
+        return self.pattern is None or _fits(self.pattern.split(), command.words, by_name=False)
+
+    def forbids_command(self, command: Command) -> bool:
+        """The same, seen strictly: in any directory, and behind `env`, `sudo` and the like."""
+        if self.pattern is None:
+            return True
+        return any(_fits(self.pattern.split(), words, by_name=True) for words in _readings(command))
+
+    def fits_path(self, path: str) -> bool:
+        """Whether the path, relative to the workspace, is one that the rule names."""
+        return self.pattern is None or glob_pattern(self.pattern).fullmatch(path) is not None
+
+
+def _readings(command: Command) -> Iterator[tuple[Word, ...]]:
+    yield command.words
+    if command.name in _WRAPPERS:
+        for place in range(1, len(command.words)):
+            yield command.words[place:]
+
+
+def _fits(pattern: list[str], words: tuple[Word, ...], *, by_name: bool) -> bool:
+    is_open = pattern[-1:] == ["*"]
+    wanted = pattern[:-1] if is_open else pattern
+    if len(words) < len(wanted) or (len(words) > len(wanted) and not is_open):
+        return False
+    for place, (want, word) in enumerate(zip(wanted, words, strict=False)):
+        text = word.text.rpartition("/")[2] if by_name and place == 0 and "/" not in want else word.text
+        if not word.static or (want != "*" and want != text):
+            return False
+    return True
+
+
+def runs_others(command: Command) -> bool:
+    """Whether the program runs what its arguments say."""
+    name = command.name
+    return name is None or name in INTERPRETERS or re.fullmatch(r"(python|pypy|node|ruby|perl)[\d.]+", name) is not None
+
+
+def for_command(tool: str, command: Command) -> str | None:
+    """The rule that "always" stands for; None when there is none that is safe to offer."""
+    if runs_others(command) or command.assigns or any(each.writes for each in command.redirections):
+        return None
+    words = [word.text for word in command.words if word.static]
+    length = 1
+    if command.name in _WITH_SUBCOMMANDS and len(words) > 1:
+        length = 3 if (words[0], words[1]) in _NESTED and len(words) > 2 else 2
+    kept = words[:length]
+    plain = all(word.static for word in command.words[:length]) and all(re.fullmatch(r"[\w./:@+-]+", w) for w in kept)
+    if not plain or any(word.startswith("-") for word in kept[1:]):
+        return None
+    return f"{tool}({' '.join(kept)} *)"

@@ -1,0 +1,231 @@
+"""A command in; its output as it comes, and how it ended, out. Nothing of it survives.
+
+The command leads a process group of its own, in a session of its own: it has no terminal to ask for a password on, and
+stopping it stops all its children. It is over when the command itself ends, not when its output does: a child left in
+the background holds the pipe open, so the group is killed and the pipe drained for a moment only.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import re
+import signal
+import uuid
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+__all__ = ["Ended", "child_environment", "run_process"]
+
+_DRAIN_SECONDS = 0.5
+_TERM_GRACE_SECONDS = 0.3
+_READ_BYTES = 65536
+_PASSES = 5
+_SECRET = re.compile(
+    r"API_?KEY|ACCESS_KEY|PRIVATE_KEY|SECRET|PASSWORD|PASSWD|PASSPHRASE|CREDENTIAL|TOKEN(_|$)|(^|_)(KEY|PAT|PWD_FILE)$",
+    re.IGNORECASE,
+)
+_MARK = "INKWIRE_CALL"
+"""A variable that every descendant inherits, so that those which left the group are found, too."""
+# Nothing waits for a keyboard or shows one screen at a time.
+_QUIET = {
+    "PAGER": "cat",
+    "GIT_PAGER": "cat",
+    "MANPAGER": "cat",
+    "SYSTEMD_PAGER": "cat",
+    "GIT_TERMINAL_PROMPT": "0",
+    "GIT_EDITOR": "false",
+    "EDITOR": "false",
+    "VISUAL": "false",
+    "GIT_ASKPASS": "false",
+    "SSH_ASKPASS": "false",
+    "GCM_INTERACTIVE": "never",
+    "DEBIAN_FRONTEND": "noninteractive",
+    "PIP_NO_INPUT": "1",
+    "NO_COLOR": "1",
+    "TERM": "dumb",
+    "AI_AGENT": "inkwire",
+}
+
+
+class Ended(msgspec.Struct, frozen=True):
+    """How a process ended."""
+
+    code: int | None
+    """The exit code; None when a signal ended it."""
+    signal: int | None = None
+    timed_out: bool = False
+    left_behind: bool = False
+    """Children of it were still running and were killed."""
+
+
+def child_environment(environ: Mapping[str, str]) -> dict[str, str]:
+    """The environment of a child: no keys or tokens, no pager, no prompt."""
+    kept = {name: value for name, value in environ.items() if not _SECRET.search(name)}
+    return {**kept, **_QUIET}
+
+
+async def run_process(
+    command: Sequence[str],
+    *,
+    directory: Path,
+    environment: Mapping[str, str],
+    timeout_seconds: float,
+    on_output: Callable[[bytes], None],
+) -> Ended:
+    """Run to the end, the time limit, or a cancellation; afterwards the whole group is dead. Raises `OSError`."""
+    mark = uuid.uuid4().hex
+    reading, writing = os.pipe()
+    output = _Output(reading, on_output)
+    process: asyncio.subprocess.Process | None = None
+    try:
+        try:
+            process = await _start(command, directory, {**environment, _MARK: mark}, writing)
+        finally:
+            os.close(writing)
+        timed_out = await _wait(process, timeout_seconds)
+        left_behind = _kill_all(process.pid, mark) and not timed_out
+        await output.drain(_DRAIN_SECONDS)
+        code = process.returncode or 0
+        return Ended(code if code >= 0 else None, -code if code < 0 else None, timed_out, left_behind)
+    finally:
+        if process is not None and process.returncode is None:
+            _kill_all(process.pid, mark)
+            await _whatever_comes(process.wait())
+        output.close()
+
+
+async def _start(
+    command: Sequence[str], directory: Path, environment: Mapping[str, str], output: int
+) -> asyncio.subprocess.Process:
+    starting = asyncio.create_subprocess_exec(
+        *command,
+        cwd=directory,
+        env=dict(environment),
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=output,
+        stderr=output,
+        start_new_session=True,
+    )
+    process: asyncio.subprocess.Process | None = None
+
+    async def started() -> None:
+        nonlocal process
+        process = await starting
+
+    try:
+        # A cancellation in the middle would lose the process without its number: let it start, then end it.
+        await _whatever_comes(started())
+    except asyncio.CancelledError:
+        if process is not None:
+            _kill_all(process.pid, environment[_MARK])
+            await _whatever_comes(process.wait())
+        raise
+    assert process is not None
+    return process
+
+
+async def _whatever_comes(waiting: Coroutine[Any, Any, Any]) -> None:
+    """Wait to the end, however often this is cancelled; the cancellation is raised afterwards."""
+    task = asyncio.ensure_future(waiting)
+    cancelled: asyncio.CancelledError | None = None
+    while not task.done():
+        try:
+            await asyncio.wait([task])
+        except asyncio.CancelledError as error:
+            cancelled = error
+    if cancelled is not None:
+        task.cancelled() or task.exception()
+        raise cancelled
+    task.result()
+
+
+async def _wait(process: asyncio.subprocess.Process, timeout_seconds: float) -> bool:
+    """Until it ends or its time is up; True for the latter, and then it is dead."""
+    try:
+        async with asyncio.timeout(timeout_seconds):
+            await process.wait()
+        return False
+    except TimeoutError:
+        _signal_group(process.pid, signal.SIGTERM)
+    try:
+        async with asyncio.timeout(_TERM_GRACE_SECONDS):
+            await process.wait()
+    except TimeoutError:
+        _signal_group(process.pid, signal.SIGKILL)
+        await process.wait()
+    return True
+
+
+def _kill_all(leader: int, mark: str) -> bool:
+    """Kill the group, and whoever left it but bears the mark; whether there was anybody."""
+    found = _signal_group(leader, signal.SIGKILL)
+    for _ in range(_PASSES):
+        marked = _marked(mark) - {leader}
+        if not marked:
+            break
+        found = True
+        for each in marked:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.kill(each, signal.SIGKILL)
+    return found
+
+
+def _marked(mark: str) -> set[int]:
+    """The processes with the mark in their environment, where the system shows it (Linux), zombies left out."""
+    entry = f"{_MARK}={mark}".encode()
+    found: set[int] = set()
+    for path in Path("/proc").glob("[0-9]*/environ"):
+        with contextlib.suppress(OSError):
+            if entry in path.read_bytes():
+                found.add(int(path.parent.name))
+    return found
+
+
+def _signal_group(leader: int, number: signal.Signals) -> bool:
+    try:
+        os.killpg(leader, number)
+    except (ProcessLookupError, PermissionError):
+        return False
+    return True
+
+
+class _Output:
+    """Reads a pipe as it fills, without a task."""
+
+    def __init__(self, descriptor: int, on_output: Callable[[bytes], None]) -> None:
+        self._descriptor = descriptor
+        self._on_output = on_output
+        self._ended = asyncio.Event()
+        self._loop = asyncio.get_running_loop()
+        self._closed = False
+        os.set_blocking(descriptor, False)
+        self._loop.add_reader(descriptor, self._read)
+
+    def _read(self) -> None:
+        try:
+            data = os.read(self._descriptor, _READ_BYTES)
+        except BlockingIOError:
+            return
+        if data:
+            self._on_output(data)
+        else:
+            self._loop.remove_reader(self._descriptor)
+            self._ended.set()
+
+    async def drain(self, seconds: float) -> None:
+        """Until the pipe ends; not for ever, for somebody may have taken it out of the group."""
+        try:
+            async with asyncio.timeout(seconds):
+                await self._ended.wait()
+        except TimeoutError:
+            pass
+
+    def close(self) -> None:
+        """Read no more."""
+        self._loop.remove_reader(self._descriptor)
+        os.close(self._descriptor)
