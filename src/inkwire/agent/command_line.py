@@ -20,6 +20,8 @@ _MAX_DEPTH = 20
 _OPENERS = frozenset({"if", "then", "elif", "else", "while", "until", "do", "!", "{", "time"})
 _CLOSERS = frozenset({"fi", "done", "}"})
 _UNKNOWN = frozenset({"case", "esac", "function", "coproc", "select", "[["})
+_LONE = frozenset({"{", "[", "[["})
+"""Words that are no pattern, though their characters begin one."""
 _ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(\[[^\]]*\])?\+?=")
 _REDIRECTION = re.compile(r"([0-9]*)(&>>|&>|>>|>\||>&|<<<|<<-?|<&|<>|>|<)")
 _SEPARATOR = re.compile(r"&&|\|\||\|&|;|&|\||\n")
@@ -218,7 +220,8 @@ class _Reader:
             for text, is_static in self._read_piece(at_start=self._at == start):
                 pieces.append(text)
                 static = static and is_static
-        return Word("".join(pieces), True) if static else Word(self._text[start : self._at], False)
+        raw = self._text[start : self._at]
+        return Word("".join(pieces)) if static or raw in _LONE else Word(raw, static=False)
 
     def _read_piece(self, *, at_start: bool) -> Iterator[tuple[str, bool]]:
         character = self._peek()
@@ -260,16 +263,14 @@ class _Reader:
                 self._at += 1
                 yield (escaped if escaped in '$`"\\' else "" if escaped == "\n" else f"\\{escaped}"), True
             elif character == "$":
-                yield self._read_dollar()
+                yield self._read_dollar(in_quotes=True)
             elif character == "`":
                 yield self._read_backquotes()
             elif closer == "}" and character in "'\"":
-                yield (
-                    (self._up_to("'") if character == "'" else "".join(t for t, _ in self._read_double_quotes())),
-                    True,
-                )
+                # Whether a quote quotes in here depends on what is around the braces.
+                raise _Unknown("quotes inside `${…}`")
             else:
-                yield character, character != "\0"
+                yield character, True
 
     def _read_dollar(self, *, in_quotes: bool = False) -> tuple[str, bool]:
         """What follows a `$`; the value is never known here."""
