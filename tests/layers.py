@@ -6,17 +6,17 @@ A module may import its own layer and those below it. ARCHITECTURE.md explains t
 from __future__ import annotations
 
 LAYERS: tuple[tuple[str, ...], ...] = (
-    ("messages", "errors", "json_depth"),
+    ("messages", "errors", "json_depth", "version"),
     ("events", "fragments"),
     ("framing", "partial_json"),
     ("arguments",),
     ("assembler", "calls", "text_parts"),
     ("protocols",),
-    ("pipeline", "captured"),
+    ("pipeline", "captured", "json_schema"),
     ("call_ids", "projection"),
     ("providers",),
     ("transport",),
-    ("client",),
+    ("client", "call", "stream", "sync"),
     ("tools",),
     ("agent",),
     ("__init__",),

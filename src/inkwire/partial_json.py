@@ -17,7 +17,7 @@ from typing import Any, Final, Literal, TypeAlias
 
 import msgspec
 
-__all__ = ["Growth", "PartialJSON", "classify"]
+__all__ = ["Growth", "PartialJSON", "Verdict", "classify"]
 
 Verdict: TypeAlias = Literal["complete", "incomplete", "malformed"]
 

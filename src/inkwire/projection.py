@@ -54,7 +54,7 @@ _FOREIGN_NAME = re.compile(r"[^a-zA-Z0-9_-]")
 _MAX_NAME, _MAX_OWN_NAME = 64, 128
 _NO_NAME = "unnamed_tool"
 
-Results = dict[int, list[ToolResultMessage | None]]
+_Results = dict[int, list[ToolResultMessage | None]]
 """By the place of an assistant message: the result of each of its calls."""
 
 
@@ -86,12 +86,12 @@ def project(
     return tuple(_alternate(projected, target) if rules.alternate_roles else projected)
 
 
-def _pair(messages: Sequence[Message]) -> Results:
+def _pair(messages: Sequence[Message]) -> _Results:
     """Each result to the latest call before it that has its id and no result yet.
 
     Ids may come back in a later turn (`read:0`), so a call's place counts beside its id.
     """
-    results: Results = {}
+    results: _Results = {}
     waiting: dict[str, tuple[int, deque[int]]] = {}
     for place, message in enumerate(messages):
         if isinstance(message, AssistantMessage) and message.calls:

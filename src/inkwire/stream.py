@@ -33,8 +33,8 @@ from inkwire.transport.timers import BodyTimers
 
 __all__ = ["ModelStream", "Timings"]
 
-logger = logging.getLogger("inkwire")
-Result = TypeVar("Result")
+_logger = logging.getLogger("inkwire")
+_Result = TypeVar("_Result")
 
 _DRAIN_SECONDS = 0.1
 _ERROR_BODY_SECONDS = 2.0
@@ -345,7 +345,7 @@ class ModelStream:
         self._retried += 1
         return [Retrying(self._attempt + 1, again.delay_seconds, reason)]
 
-    async def _stoppable(self, work: Coroutine[Any, Any, Result]) -> Result | None:
+    async def _stoppable(self, work: Coroutine[Any, Any, _Result]) -> _Result | None:
         """The work's result; None when `cancel` or `aclose` stopped it. The consumer's own cancellation passes."""
         task = asyncio.ensure_future(work)
         self._task = task
@@ -416,10 +416,10 @@ class ModelStream:
             loop.call_soon_threadsafe(response.body.abort)
 
     def _log(self, what: str, error: ModelError | None = None) -> None:
-        if not logger.isEnabledFor(logging.INFO):
+        if not _logger.isEnabledFor(logging.INFO):
             return
         started = self.timings.started or time.monotonic()
-        logger.info(
+        _logger.info(
             "%s attempt %d status %s request %s after %.3f s: %s",
             self._call.name,
             self._attempt,

@@ -22,7 +22,7 @@ from inkwire.stream import ModelStream
 
 __all__ = ["SyncClient", "SyncStream"]
 
-Result = TypeVar("Result")
+_Result = TypeVar("_Result")
 
 
 class _Portal:
@@ -33,9 +33,9 @@ class _Portal:
         self._thread: threading.Thread | None = None
         self._lock = threading.Lock()
 
-    def run(self, work: Coroutine[Any, Any, Result]) -> Result:
+    def run(self, work: Coroutine[Any, Any, _Result]) -> _Result:
         """The work's result, from any thread but the portal's own."""
-        future: Future[Result] = asyncio.run_coroutine_threadsafe(work, self._start())
+        future: Future[_Result] = asyncio.run_coroutine_threadsafe(work, self._start())
         try:
             return future.result()
         except CancelledError:

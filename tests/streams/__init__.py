@@ -21,7 +21,7 @@ from inkwire.captured import read_captured
 from inkwire.pipeline import Pipeline
 from inkwire.protocols.base import DecodeOptions, Quirks
 
-__all__ = ["Stream", "all_streams", "case_streams"]
+__all__ = ["STREAM_CASES", "Stream", "all_streams", "case_streams"]
 
 _HERE = Path(__file__).parent
 
@@ -89,3 +89,7 @@ def case_streams() -> list[Stream]:
             )
         )
     return found
+
+
+STREAM_CASES = case_streams()
+"""The same, read once."""

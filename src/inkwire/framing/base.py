@@ -14,7 +14,7 @@ from typing import Final
 from inkwire.errors import LimitExceededError, ProtocolError
 from inkwire.framing.frame import Frame
 
-__all__ = ["DEFAULT_MAX_EVENT_BYTES", "STRAY_BYTES", "Framer"]
+__all__ = ["DEFAULT_MAX_EVENT_BYTES", "STRAY_BYTES", "ByteOrderMark", "Framer"]
 
 DEFAULT_MAX_EVENT_BYTES: Final = 32 * 1024 * 1024
 """Base64 images and tool results of several MiB are real; an endless line must still end."""

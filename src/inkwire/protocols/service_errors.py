@@ -24,7 +24,7 @@ from inkwire.errors import (
 )
 from inkwire.protocols.payload import read_value
 
-__all__ = ["from_response", "in_payload"]
+__all__ = ["from_response", "in_payload", "request_id_of"]
 
 _QUOTA, _CONTEXT, _AUTH, _RATE, _OVERLOAD = "quota", "context", "auth", "rate", "overload"
 _SERVER, _INVALID, _MALFORMED = "server", "invalid", "malformed"
@@ -298,12 +298,18 @@ def _build(words: _Words, status: int | None) -> ServiceError:
     return kind(
         words.message[:_MAX_WORDS],
         status=status or meant,
-        code=next((str(code) for code in words.codes), None),
+        code=_code(words.codes),
         request_id=words.request_id,
         retryable=retryable,
         retry_after=words.retry_after if words.retry_after is not None else _hint(words.message),
         phase="head" if status else "body",
     )
+
+
+def _code(codes: tuple[Any, ...]) -> str | None:
+    """The most telling of the service's codes: a word before a number that only repeats the status."""
+    said = [str(code) for code in codes]
+    return next((code for code in said if _status(code) is None), said[0] if said else None)
 
 
 def _judge(words: _Words, status: int | None) -> tuple[str | None, int | None]:

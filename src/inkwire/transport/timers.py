@@ -13,7 +13,7 @@ from collections.abc import Callable
 from inkwire.errors import ModelTimeoutError, Timer
 from inkwire.messages import Timeouts
 
-__all__ = ["BodyTimers"]
+__all__ = ["AFTER_FINISH_SECONDS", "BodyTimers"]
 
 AFTER_FINISH_SECONDS = 10.0
 """Silence after a finish reason ends the message; late usage and calls have come by then."""
