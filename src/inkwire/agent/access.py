@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from types import TracebackType
 from typing import Protocol, Self
 
@@ -44,10 +44,10 @@ class ModelAccess(Protocol):
 class Shortener(Protocol):
     """Makes the history fit into the model's window."""
 
-    def wants(self, request: Request) -> bool:
-        """Whether the request is too long, or about to be."""
+    def wants(self, conversation: Conversation) -> bool:
+        """Whether the next request would be too long."""
 
     def shorten(
-        self, conversation: Conversation, interrupt: Interrupt, *, must: bool
+        self, conversation: Conversation, interrupt: Interrupt, spent: Callable[[AssistantMessage], None]
     ) -> AsyncGenerator[AgentEvent, None]:
-        """Compact the history; `must`: the service refused it. Raises `ContextOverflowError` when nothing is freed."""
+        """Compact the history; `spent` gets the answers it took. Raises `ContextOverflowError` when it is no use."""

@@ -19,22 +19,21 @@ import msgspec
 
 from inkwire.agent.access import ModelAccess
 from inkwire.agent.approval import Approve
+from inkwire.agent.compaction import Compactor
 from inkwire.agent.conversation import Conversation, Store
 from inkwire.agent.dispatch import Dispatcher, Gate
 from inkwire.agent.events import AgentEvent, RunEnd
 from inkwire.agent.inbox import Delivery, Inbox
 from inkwire.agent.interrupt import Interrupt
 from inkwire.agent.loop import Loop, Plan
+from inkwire.agent.prices import price_of
 from inkwire.agent.tally import Limits, Price
+from inkwire.agent.telemetry import spans_if_wanted
 from inkwire.errors import ClosedError, ConfigurationError, InkwireError
-from inkwire.messages import AssistantMessage, Message, Request, SystemMessage, UserMessage
+from inkwire.messages import Message, Request, SystemMessage, UserMessage
 from inkwire.tools.base import Tool, ToolContext
 
 __all__ = ["Agent"]
-
-
-def _no_price(answer: AssistantMessage) -> float | None:
-    return None
 
 
 class Agent:
@@ -59,7 +58,9 @@ class Agent:
         continuations: int = 0,
         restarts: int = 2,
         options: Mapping[str, Any] | None = None,
-        price: Price = _no_price,
+        context_window: int | None = None,
+        price: Price = price_of,
+        telemetry: bool | None = None,
         overflow_directory: Path | None = None,
         environ: Mapping[str, str] = os.environ,
         sandbox: bool = False,
@@ -67,7 +68,9 @@ class Agent:
         """`options`: further fields of `Request` (max_tokens, temperature, reasoning_effort, timeouts …).
 
         `approve` None: nobody is at the keyboard, so what would be asked is denied. `overflow_directory`: where tool
-        output that is too long for the model is kept whole. Raises `ConfigurationError`.
+        output that is too long for the model is kept whole. `context_window`: in tokens; when the history fills it, a
+        summary takes the place of its beginning. `telemetry`: OpenTelemetry spans; None: if the program uses it. Raises
+        `ConfigurationError`.
         """
         self.client = client
         self.model = model
@@ -83,6 +86,8 @@ class Agent:
         self._continuations = continuations
         self._restarts = restarts
         self._price = price
+        self._context_window = context_window
+        self._telemetry = telemetry
         self._overflow_directory = overflow_directory
         self._environ = environ
         self._sandbox = sandbox
@@ -111,14 +116,19 @@ class Agent:
         active = self._active = _Active()
         loop = Loop(self._plan(), self._conversation, self._inbox, active.interrupt)
         message = UserMessage.of(prompt) if isinstance(prompt, str) else prompt
+        spans = spans_if_wanted(self._telemetry)
         try:
             async with aclosing(loop.run(message)) as events:
                 async for event in events:
+                    if spans is not None:
+                        spans.feed(event)
                     yield event
         except GeneratorExit:
             active.closing = True
             raise
         finally:
+            if spans is not None:
+                spans.finish()
             self.error = loop.error
             self._active = None
             active.over.set()
@@ -152,13 +162,33 @@ class Agent:
         """The messages that wait, out of the queues; their deliveries end as `returned`."""
         return self._inbox.take_back()
 
-    def _plan(self) -> Plan:
+    async def compact(self) -> AsyncGenerator[AgentEvent, None]:
+        """Replace the beginning of the history by a summary now; events like those of a run.
+
+        Raises `ClosedError` during a run, `ContextOverflowError` when that would free nothing, else `ModelError`.
+        """
+        await self._wait_for_the_last()
+        active = self._active = _Active()
+        shortener = Compactor(self.client, self._template(), window=self._context_window)
+        try:
+            async with aclosing(shortener.shorten(self._conversation, active.interrupt, lambda answer: None)) as events:
+                async for event in events:
+                    yield event
+        finally:
+            self._active = None
+            active.over.set()
+
+    def _template(self) -> Request:
         system = (SystemMessage(self.system_prompt),) if self.system_prompt.strip() else ()
         definitions = tuple(each.definition for each in self.tools.values())
-        template = Request(self.model, system, tools=definitions)
+        return msgspec.structs.replace(Request(self.model, system, tools=definitions), **self._options)
+
+    def _plan(self) -> Plan:
+        template = self._template()
         return Plan(
             access=self.client,
-            template=msgspec.structs.replace(template, **self._options),
+            template=template,
+            shortener=Compactor(self.client, template, window=self._context_window),
             dispatcher=Dispatcher(self.tools, self.policy, self.approve, self._context, self._overflow_directory),
             price=self._price,
             limits=self.limits,

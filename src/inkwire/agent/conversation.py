@@ -38,6 +38,8 @@ class Conversation:
     def __init__(self, messages: Iterable[Message] = (), store: Store | None = None) -> None:
         self._messages = list(messages)
         self._store = store
+        self.compacted = 0
+        """The length of the history right after it was last compacted; 0: never."""
         self._ids = CallIds("any")
         for message in self._messages:
             if isinstance(message, AssistantMessage):
@@ -75,6 +77,7 @@ class Conversation:
         if self._store is not None:
             self._store.append(compaction)
         self._messages[: compaction.kept_from] = [compaction.summary]
+        self.compacted = len(self._messages)
         return compaction
 
     def open_calls(self) -> Sequence[ToolCall]:

@@ -113,6 +113,8 @@ class Loop:
         returned: tuple[UserMessage, ...] = ()
         try:
             yield RunStart(uuid.uuid4().hex, self._plan.template.model, self._conversation.session_id)
+            for call in self._conversation.open_calls():  # of a run that a crash ended
+                yield self._record_result(call, refusals.ENDED_BY_CRASH)
             yield self._conversation.record(prompt)
             async with aclosing(self._turns()) as events:
                 async for event in events:
@@ -147,14 +149,14 @@ class Loop:
     async def _fit(self) -> AsyncGenerator[AgentEvent, None]:
         """Shorten the history before the request, if it is too long."""
         shortener = self._plan.shortener
-        if shortener is not None and shortener.wants(self._request()):
-            async with aclosing(self._shorten(shortener, must=False)) as events:
+        if shortener is not None and shortener.wants(self._conversation):
+            async with aclosing(self._shorten(shortener)) as events:
                 async for event in events:
                     yield event
 
-    async def _shorten(self, shortener: Shortener, *, must: bool) -> AsyncGenerator[AgentEvent, None]:
+    async def _shorten(self, shortener: Shortener) -> AsyncGenerator[AgentEvent, None]:
         try:
-            async with aclosing(shortener.shorten(self._conversation, self._interrupt, must=must)) as events:
+            async with aclosing(shortener.shorten(self._conversation, self._interrupt, self._tally.add)) as events:
                 async for event in events:
                     yield event
         except InkwireError as error:
@@ -182,7 +184,7 @@ class Loop:
                 self._fail(error)
                 return
             yield Notice("overflow", "The history does not fit into the model's context window; it is being shortened.")
-            async with aclosing(self._shorten(shortener, must=True)) as events:
+            async with aclosing(self._shorten(shortener)) as events:
                 async for each in events:
                     yield each
             shortener = None

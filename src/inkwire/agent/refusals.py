@@ -11,9 +11,19 @@ from collections.abc import Iterable
 
 from inkwire.messages import AssistantMessage, StopReason, ToolCall
 
-__all__ = ["STOPPED_BY_USER", "is_cut", "of_interruption", "of_limit", "of_message", "of_policy", "unknown_tool"]
+__all__ = [
+    "ENDED_BY_CRASH",
+    "STOPPED_BY_USER",
+    "is_cut",
+    "of_interruption",
+    "of_limit",
+    "of_message",
+    "of_policy",
+    "unknown_tool",
+]
 
 STOPPED_BY_USER = "Stopped: the user interrupted before this call was done. It is no fault of the tool."
+ENDED_BY_CRASH = "Stopped: the program ended before this call had a result. It did not run, or not to its end."
 _NEVER_STARTED = "Not run: the user stopped the work before this call began."
 _CUT: frozenset[StopReason] = frozenset({"max_tokens", "context_window"})
 
