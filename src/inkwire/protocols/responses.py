@@ -348,8 +348,9 @@ def _call(item: Item, is_new: bool, said: dict[str, Any]) -> CallFragment:
     extra = {name: value for name, value in said.items() if name not in _CALL_FIELDS and value is not None}
     return CallFragment(
         item.key,
-        id=string(said.get("call_id")),
-        name=string(said.get("name")),
+        # The first id stays: another one, under a key in use, would be another call.
+        id=item.call_id,
+        name=item.name,
         arguments=arguments,
         whole=bool(arguments),
         opens=is_new,
