@@ -16,6 +16,7 @@ from inkwire.tools.base import Access, ToolContext
 __all__ = ["MAX_FILE_BYTES", "read_bytes", "reading", "relative", "resolve", "writing"]
 
 MAX_FILE_BYTES = 64 * 1024 * 1024
+_MAX_PATH = 4096
 
 
 def resolve(path: str, context: ToolContext, *, write: bool = False) -> Path:
@@ -24,6 +25,8 @@ def resolve(path: str, context: ToolContext, *, write: bool = False) -> Path:
         raise ToolError("nothing may be changed: the agent is in read-only mode")
     if "\0" in path:
         raise ToolError("the path contains a NUL character")
+    if len(path) > _MAX_PATH:
+        raise ToolError(f"the path has {len(path)} characters; at most {_MAX_PATH} are a path")
     shown = path if len(path) <= 200 else f"{path[:200]}…"
     try:
         resolved = (context.workspace / path).resolve()
