@@ -182,10 +182,11 @@ def test_tool_choices(choice: str, parallel: bool | None, sent: dict[str, Any] |
     assert body(request).get("tool_choice") == sent
 
 
-def test_a_thinking_budget_stands_beside_the_output_limit() -> None:
+def test_a_thinking_budget_leaves_room_for_the_answer() -> None:
     sent = body(Request("p/m", (USER,), reasoning_budget_tokens=2000))
     assert sent["thinking"] == {"type": "enabled", "budget_tokens": 2000}
-    assert sent["max_tokens"] == DEFAULT_MAX_TOKENS + 2000
+    assert sent["max_tokens"] == DEFAULT_MAX_TOKENS
+    assert body(Request("p/m", (USER,), reasoning_budget_tokens=40_000))["max_tokens"] == 48_000
     assert body(Request("p/m", (USER,), reasoning_budget_tokens=2000, max_tokens=3000))["max_tokens"] == 3000
     assert body(Request("p/m", (USER,), reasoning_effort="none"))["thinking"] == {"type": "disabled"}
     assert body(Request("p/m", (USER,), reasoning_effort="minimal"))["output_config"] == {"effort": "low"}

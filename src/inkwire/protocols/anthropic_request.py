@@ -33,10 +33,14 @@ from inkwire.protocols.requests import base64_text, merge, object_arguments, obj
 
 __all__ = ["DEFAULT_MAX_TOKENS", "encode"]
 
-DEFAULT_MAX_TOKENS = 8192
-"""The protocol demands an output limit; this one holds where the request sets none, beside any thinking budget."""
+DEFAULT_MAX_TOKENS = 32_000
+"""The protocol demands an output limit, and thinking counts towards it; this one holds where the request sets none.
+Every model since Claude Opus 4 can write that much."""
+_ANSWER_TOKENS = 8_000
+"""What is left for the answer beside a larger thinking budget."""
 _LACKING = ("seed",)
 _VERSION = "2023-06-01"
+"""What all services of this protocol know; 2026-10-21 refuses `temperature` and `top_p` for every model."""
 _CACHE_MARK = {"type": "ephemeral"}
 _CHOICES = {"auto": "auto", "none": "none", "required": "any"}
 _IMAGE_TYPES = {
@@ -51,7 +55,7 @@ _IMAGE_TYPES = {
 def encode(request: Request, model: str, quirks: Quirks) -> EncodedRequest:
     """The request for a streamed answer.
 
-    Without `max_tokens` the limit is `DEFAULT_MAX_TOKENS`, on top of the thinking budget if there is one. A reasoning
+    Without `max_tokens` the limit is `DEFAULT_MAX_TOKENS`, or more for a thinking budget that needs it. A reasoning
     effort asks for adaptive thinking with its text shown; `none` switches thinking off. Raises `ConfigurationError` for
     options that the protocol does not have.
     """
@@ -59,7 +63,7 @@ def encode(request: Request, model: str, quirks: Quirks) -> EncodedRequest:
     budget = request.reasoning_budget_tokens or 0
     body: dict[str, Any] = {
         "model": model,
-        "max_tokens": request.max_tokens or DEFAULT_MAX_TOKENS + budget,
+        "max_tokens": request.max_tokens or max(DEFAULT_MAX_TOKENS, budget + _ANSWER_TOKENS),
         "messages": _messages(request.messages, quirks),
         "stream": True,
     }
