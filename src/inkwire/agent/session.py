@@ -13,6 +13,7 @@ without its result, the loop and the projection put right. Sessions hold whateve
 from __future__ import annotations
 
 import fcntl
+import json
 import os
 import re
 import secrets
@@ -238,7 +239,8 @@ def _encode(line: _Line) -> bytes:
     try:
         return msgspec.json.encode(line) + b"\n"
     except UnicodeEncodeError:  # half a surrogate pair, which is no text
-        return msgspec.json.encode(mend_surrogates(msgspec.to_builtins(line))) + b"\n"
+        plain = json.loads(json.dumps(msgspec.to_builtins(line)))
+        return msgspec.json.encode(mend_surrogates(plain)) + b"\n"
 
 
 def _write(file: int, data: bytes) -> None:
