@@ -17,8 +17,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-import msgspec
-
 from inkwire.errors import ServerError, ServiceError
 from inkwire.fragments import (
     CallFragment,
@@ -38,6 +36,7 @@ from inkwire.messages import StopReason
 from inkwire.protocols.base import DecodeOptions, Decoder, HistoryRules, WireProtocol
 from inkwire.protocols.mismatch import odd_field, wrong_protocol
 from inkwire.protocols.payload import read_object
+from inkwire.protocols.responses_deltas import DELTA, ODD, ArgumentsDelta, InputDelta, SummaryDelta, TextDelta
 from inkwire.protocols.responses_items import CALL_KINDS, Item, ItemBook
 from inkwire.protocols.responses_request import encode
 from inkwire.protocols.service_errors import in_payload
@@ -73,28 +72,6 @@ _SERVER_TOOLS = (
 )
 
 
-class _Delta(msgspec.Struct, tag_field="type"):
-    delta: str
-    item_id: str | None = None
-    output_index: int | None = None
-    error: None = None
-
-
-class _TextDelta(_Delta, tag="response.output_text.delta"):
-    content_index: int | None = None
-
-
-class _ArgumentsDelta(_Delta, tag="response.function_call_arguments.delta"):
-    name: None = None
-
-
-class _InputDelta(_Delta, tag="response.custom_tool_call_input.delta"):
-    name: None = None
-
-
-_DELTA = msgspec.json.Decoder(_TextDelta | _ArgumentsDelta | _InputDelta)
-_ODD = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
-
 _Handler = Callable[[dict[str, Any], bytes], Sequence[Fragment]]
 
 
@@ -113,7 +90,8 @@ class ResponsesDecoder:
         """Off in tests that compare both ways."""
         self._refused = False
         self._items = ItemBook()
-        self._keys: dict[tuple[str, int | None, str | None, int | None], Key] = {}
+        self._found: dict[tuple[str, int | None, str | None], Item] = {}
+        """What `_items` would say of a delta, until an event that may change it."""
         self._handlers: dict[str, _Handler] = {
             "response.created": self._on_status,
             "response.in_progress": self._on_status,
@@ -142,24 +120,22 @@ class ResponsesDecoder:
         if not self.fast:
             return self._feed_any(frame)
         try:
-            event = _DELTA.decode(frame.data)
-        except _ODD:
+            event = DELTA.decode(frame.data)
+        except ODD:
             return self._feed_any(frame)
         if not event.delta:
             return ()
-        if type(event) is _TextDelta:
-            name = ("message", event.output_index, event.item_id, event.content_index)
-            key = self._keys.get(name)
-            if key is None:
-                item = self._items.find("message", event.output_index, event.item_id or None)
-                key = self._keys[name] = (item.key, event.content_index or 0)
-            return (TextFragment(event.delta, key),)
-        kind = "function_call" if type(event) is _ArgumentsDelta else "custom_tool_call"
-        name = (kind, event.output_index, event.item_id, None)
-        key = self._keys.get(name)
-        if key is None:
-            key = self._keys[name] = self._items.find(kind, event.output_index, event.item_id or None).key
-        return (CallFragment(key, arguments=event.delta, free_text=kind == "custom_tool_call"),)
+        name = (event.kind, event.output_index, event.item_id)
+        item = self._found.get(name)
+        if item is None:
+            item = self._found[name] = self._items.find(event.kind, event.output_index, event.item_id or None)
+        if type(event) is TextDelta:
+            return (TextFragment(event.delta, (item.key, event.content_index or 0)),)
+        if type(event) is ArgumentsDelta or type(event) is InputDelta:
+            return (CallFragment(item.key, arguments=event.delta, free_text=type(event) is InputDelta),)
+        if type(event) is SummaryDelta:
+            return item.read(("summary", event.summary_index or 0), event.delta, False)
+        return item.read(("content", event.content_index or 0), event.delta, False)
 
     def finish(self) -> Sequence[Fragment]:
         """Nothing is held back."""
@@ -175,7 +151,7 @@ class ResponsesDecoder:
         if kind != "response.failed" and (failure := in_payload(payload, frame.event)) is not None:
             return (FailureFragment(failure),)
         if (handler := self._handlers.get(kind)) is not None:
-            self._keys.clear()
+            self._found.clear()
             return handler({**payload, "type": kind}, frame.data)
         if payload.get("object") == "response":
             return self._end(payload, string(payload.get("status")) or "completed")
