@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from inkwire.errors import ModelError, ProtocolError, ServerError
+from inkwire.events import MessageEnd
 from inkwire.fragments import CallFragment, FailureFragment, TextFragment, UsageFragment, WarningFragment
 from inkwire.framing.frame import Frame
 from inkwire.messages import (
@@ -15,7 +16,7 @@ from inkwire.messages import (
 )
 from inkwire.protocols.anthropic import PROTOCOL, AnthropicDecoder
 from inkwire.protocols.base import Quirks
-from tests.protocols.both_ways import both_ways, streams_of
+from tests.protocols.both_ways import both_ways, mutations, streams_of
 from tests.protocols.decoding import assembled, fragments_of
 
 START = {"type": "message_start", "message": {"id": "m", "content": [], "usage": {"input_tokens": 10}}}
@@ -44,6 +45,16 @@ def test_the_fast_way_says_what_the_general_way_says() -> None:
     for stream in streams:
         fast, general = both_ways(stream, AnthropicDecoder)
         assert fast == general, stream.name
+
+
+def test_damaged_streams_say_the_same_both_ways_and_end_in_one_way() -> None:
+    for stream in streams_of("anthropic"):
+        for damaged in mutations(stream, 15):
+            fast, general = both_ways(damaged, AnthropicDecoder)
+            assert fast == general, damaged.body
+            pipeline = damaged.pipeline()
+            events = [*pipeline.feed(damaged.body), *pipeline.finish()]
+            assert (pipeline.error is None) == (bool(events) and isinstance(events[-1], MessageEnd)), damaged.body
 
 
 def test_the_fast_way_is_taken() -> None:
@@ -212,6 +223,13 @@ def test_unknown_events_and_deltas_are_skipped_and_counted() -> None:
     ):
         assert decoder.feed(Frame(data)) == ()
     assert decoder.unknown_events == 2
+
+
+def test_a_delta_without_any_type_is_still_a_delta() -> None:
+    message, _ = assemble(
+        START, block(0, "text", text=""), {"index": 0, "delta": {"text": "Hi"}}, stopped("end_turn"), STOP
+    )
+    assert message.text == "Hi"
 
 
 def test_half_a_character_goes_the_general_way() -> None:

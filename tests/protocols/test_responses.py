@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from inkwire.errors import ModelError, ProtocolError, RateLimitError, ServerError
+from inkwire.events import MessageEnd
 from inkwire.fragments import (
     CallFragment,
     DoneFragment,
@@ -22,7 +23,7 @@ from inkwire.messages import (
 )
 from inkwire.protocols.base import Quirks
 from inkwire.protocols.responses import PROTOCOL, ResponsesDecoder
-from tests.protocols.both_ways import both_ways, streams_of
+from tests.protocols.both_ways import both_ways, mutations, streams_of
 from tests.protocols.decoding import assembled, fragments_of
 
 
@@ -56,6 +57,16 @@ def test_the_fast_way_says_what_the_general_way_says() -> None:
     for stream in streams:
         fast, general = both_ways(stream, ResponsesDecoder)
         assert fast == general, stream.name
+
+
+def test_damaged_streams_say_the_same_both_ways_and_end_in_one_way() -> None:
+    for stream in streams_of("responses"):
+        for damaged in mutations(stream, 15):
+            fast, general = both_ways(damaged, ResponsesDecoder)
+            assert fast == general, damaged.body
+            pipeline = damaged.pipeline()
+            events = [*pipeline.feed(damaged.body), *pipeline.finish()]
+            assert (pipeline.error is None) == (bool(events) and isinstance(events[-1], MessageEnd)), damaged.body
 
 
 def test_the_fast_way_is_taken() -> None:

@@ -89,7 +89,11 @@ class _BlockDelta(msgspec.Struct, tag_field="type", tag="content_block_delta"):
     error: None = None
 
 
-_BLOCK_DELTA = msgspec.json.Decoder(_BlockDelta)
+class _Ping(msgspec.Struct, tag_field="type", tag="ping"):
+    """Here so that there are two: of one struct alone, msgspec takes a payload without a type."""
+
+
+_HOT = msgspec.json.Decoder(_BlockDelta | _Ping)
 _ODD = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
 
@@ -128,11 +132,10 @@ class AnthropicDecoder:
         if not self.fast:
             return self._feed_any(frame)
         try:
-            event = _BLOCK_DELTA.decode(frame.data)
+            event = _HOT.decode(frame.data)
         except _ODD:
             return self._feed_any(frame)
-        key = self._plain.get(event.index)
-        if key is None:
+        if not isinstance(event, _BlockDelta) or (key := self._plain.get(event.index)) is None:
             return self._feed_any(frame)
         delta = event.delta
         if type(delta) is _TextDelta:
@@ -153,7 +156,7 @@ class AnthropicDecoder:
             return (payload,)
         if (failure := in_payload(payload, frame.event)) is not None:
             return (FailureFragment(failure),)
-        handler = self._handlers.get(string(payload.get("type")) or frame.event)
+        handler = self._handlers.get(string(payload.get("type")) or frame.event or _untyped(payload))
         if handler is not None:
             return handler(payload, frame.data)
         if (mismatch := wrong_protocol(payload, "anthropic", frame.data)) is not None:
@@ -327,6 +330,12 @@ class AnthropicDecoder:
     def _index(self, payload: dict[str, Any]) -> int:
         index = count(payload, "index")
         return self._last_index if index is None else index
+
+
+def _untyped(payload: dict[str, Any]) -> str:
+    """What a payload is that neither says its type nor has an event's name: a lost delta would be lost in silence."""
+    is_delta = "index" in payload and isinstance(payload.get("delta"), dict)
+    return "content_block_delta" if is_delta else ""
 
 
 def _call(key: int, said: dict[str, Any]) -> CallFragment:

@@ -123,12 +123,12 @@ class ResponsesDecoder:
             event = DELTA.decode(frame.data)
         except ODD:
             return self._feed_any(frame)
-        if not event.delta:
-            return ()
         name = (event.kind, event.output_index, event.item_id)
         item = self._found.get(name)
         if item is None:
             item = self._found[name] = self._items.find(event.kind, event.output_index, event.item_id or None)
+        if not event.delta:
+            return ()
         if type(event) is TextDelta:
             return (TextFragment(event.delta, (item.key, event.content_index or 0)),)
         if type(event) is ArgumentsDelta or type(event) is InputDelta:
