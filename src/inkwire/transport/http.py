@@ -10,6 +10,7 @@ it shuts down, closes the session even where nobody closed the client, so that n
 from __future__ import annotations
 
 import asyncio
+import io
 import re
 import ssl
 from collections.abc import AsyncGenerator, Mapping
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 __all__ = ["HTTPTransport"]
 
 _READ_BUFFER = 64 * 1024
+# aiohttp writes bytes at one go, and warns from 1 MiB on; a file it writes in pieces.
+_LARGE_BODY = 1024 * 1024
 _SECRET = re.compile(r"([?&](?:key|api[_-]?key|access_token|token)=)[^&\s'\"]+|(//)[^/@\s'\"]+@", re.IGNORECASE)
 
 
@@ -56,7 +59,7 @@ class HTTPTransport:
                     request.method,
                     URL(request.url, encoded=True),
                     headers=request.headers,
-                    data=request.body,
+                    data=request.body if len(request.body) < _LARGE_BODY else io.BytesIO(request.body),
                     timeout=limits,
                     allow_redirects=False,
                     proxy=None if self._is_socks() else self._proxy,
