@@ -6,6 +6,7 @@ import asyncio
 import os
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -104,6 +105,22 @@ async def test_a_call_cancelled_while_it_starts_leaves_no_process(tmp_path: Path
     for file in tmp_path.glob("pid*"):
         if text := file.read_text():
             assert await gone(int(text))
+
+
+async def test_a_command_dies_with_the_program_that_ran_it(tmp_path: Path) -> None:
+    code = (
+        "import asyncio, pathlib, sys\n"
+        "from inkwire.tools.shell import bash\n"
+        "from inkwire.tools.base import ToolContext\n"
+        "line = 'sleep 600 & echo $! > pid; sleep 601'\n"
+        "asyncio.run(bash.run({'command': line}, ToolContext(pathlib.Path(sys.argv[1]))))\n"
+    )
+    program = await asyncio.create_subprocess_exec(sys.executable, "-c", code, str(tmp_path))
+    while not (tmp_path / "pid").exists() or not (tmp_path / "pid").read_text():
+        await asyncio.sleep(0.01)
+    program.kill()
+    await program.wait()
+    assert await gone(int((tmp_path / "pid").read_text()))
 
 
 async def test_long_output_keeps_head_and_tail_and_the_whole_in_a_file(tmp_path: Path) -> None:

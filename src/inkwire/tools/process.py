@@ -2,7 +2,8 @@
 
 The command leads a process group of its own, in a session of its own: it has no terminal to ask for a password on, and
 stopping it stops all its children. It is over when the command itself ends, not when its output does: a child left in
-the background holds the pipe open, so the group is killed and the pipe drained for a moment only.
+the background holds the pipe open, so the group is killed and the pipe drained for a moment only. A guard in the group
+waits on a pipe from us: when we die, whatever killed us, it kills the group.
 """
 
 from __future__ import annotations
@@ -25,6 +26,14 @@ _DRAIN_SECONDS = 0.5
 _TERM_GRACE_SECONDS = 0.3
 _READ_BYTES = 65536
 _PASSES = 5
+_GUARD_NAME = "inkwire-guard"
+_GUARD = (
+    "/bin/sh",
+    "-c",
+    'exec 3<&0 </dev/null; { read -r _ <&3; kill -KILL 0; } & exec "$@" 3<&-',
+    _GUARD_NAME,
+)
+"""Becomes the command; what stays of it is the guard, which reads until our end of the pipe is closed."""
 _SECRET = re.compile(
     r"API_?KEY|ACCESS_KEY|PRIVATE_KEY|SECRET|PASSWORD|PASSWD|PASSPHRASE|CREDENTIAL|TOKEN(_|$)|(^|_)(KEY|PAT|PWD_FILE)$",
     re.IGNORECASE,
@@ -80,33 +89,38 @@ async def run_process(
     """Run to the end, the time limit, or a cancellation; afterwards the whole group is dead. Raises `OSError`."""
     mark = uuid.uuid4().hex
     reading, writing = os.pipe()
+    guarded, alive = os.pipe()
     output = _Output(reading, on_output)
     process: asyncio.subprocess.Process | None = None
+    is_killed = False
     try:
         try:
-            process = await _start(command, directory, {**environment, _MARK: mark}, writing)
+            process = await _start(command, directory, {**environment, _MARK: mark}, guarded, writing)
         finally:
             os.close(writing)
+            os.close(guarded)
         timed_out = await _wait(process, timeout_seconds)
-        left_behind = _kill_all(process.pid, mark) and not timed_out
+        is_killed, left_behind = True, _kill_all(process.pid, mark)
         await output.drain(_DRAIN_SECONDS)
         code = process.returncode or 0
-        return Ended(code if code >= 0 else None, -code if code < 0 else None, timed_out, left_behind)
+        return Ended(code if code >= 0 else None, -code if code < 0 else None, timed_out, left_behind and not timed_out)
     finally:
-        if process is not None and process.returncode is None:
+        os.close(alive)
+        output.close()
+        if process is not None and not is_killed:
             _kill_all(process.pid, mark)
             await _whatever_comes(process.wait())
-        output.close()
 
 
 async def _start(
-    command: Sequence[str], directory: Path, environment: Mapping[str, str], output: int
+    command: Sequence[str], directory: Path, environment: Mapping[str, str], guarded: int, output: int
 ) -> asyncio.subprocess.Process:
     starting = asyncio.create_subprocess_exec(
+        *_GUARD,
         *command,
         cwd=directory,
         env=dict(environment),
-        stdin=asyncio.subprocess.DEVNULL,
+        stdin=guarded,
         stdout=output,
         stderr=output,
         start_new_session=True,
@@ -162,16 +176,17 @@ async def _wait(process: asyncio.subprocess.Process, timeout_seconds: float) -> 
 
 
 def _kill_all(leader: int, mark: str) -> bool:
-    """Kill the group, and whoever left it but bears the mark; whether there was anybody."""
-    found = _signal_group(leader, signal.SIGKILL)
+    """Kill the group, and whoever left it but bears the mark; whether there was anybody but the guard."""
+    found = False
     for _ in range(_PASSES):
         marked = _marked(mark) - {leader}
-        if not marked:
-            break
-        found = True
+        found = found or any(not _is_guard(each) for each in marked)
+        _signal_group(leader, signal.SIGKILL)
         for each in marked:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.kill(each, signal.SIGKILL)
+        if not marked:
+            break
     return found
 
 
@@ -184,6 +199,13 @@ def _marked(mark: str) -> set[int]:
             if entry in path.read_bytes():
                 found.add(int(path.parent.name))
     return found
+
+
+def _is_guard(process: int) -> bool:
+    try:
+        return _GUARD_NAME.encode() in Path(f"/proc/{process}/cmdline").read_bytes()
+    except OSError:
+        return True  # gone
 
 
 def _signal_group(leader: int, number: signal.Signals) -> bool:
@@ -202,7 +224,6 @@ class _Output:
         self._on_output = on_output
         self._ended = asyncio.Event()
         self._loop = asyncio.get_running_loop()
-        self._closed = False
         os.set_blocking(descriptor, False)
         self._loop.add_reader(descriptor, self._read)
 
