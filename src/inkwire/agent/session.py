@@ -31,7 +31,7 @@ from inkwire.messages import Message, UserMessage
 
 __all__ = ["Session", "SessionInfo", "SessionStore"]
 
-VERSION = 1
+_VERSION = 1
 _TITLE_CHARACTERS = 80
 _MAX_NAME = 60
 
@@ -44,7 +44,7 @@ class _Header(msgspec.Struct, frozen=True, tag_field="type", tag="session"):
     workspace: str
     model: str = ""
     forked_from: str | None = None
-    version: int = VERSION
+    version: int = _VERSION
 
 
 _Line = _Header | MessageRecorded | Compaction
@@ -211,8 +211,8 @@ def _load(path: Path) -> Session:
                 messages[: line.kept_from] = [line.summary]
     if header is None:
         raise ConfigurationError(f"{path} is no session: its first line cannot be read")
-    if header.version > VERSION:
-        raise ConfigurationError(f"{path} was written by a newer version ({header.version}); this one reads {VERSION}")
+    if header.version > _VERSION:
+        raise ConfigurationError(f"{path} was written by a newer version ({header.version}); this one reads {_VERSION}")
     return Session(path, header, tuple(messages), damaged)
 
 
