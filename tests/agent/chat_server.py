@@ -6,7 +6,7 @@ An answer is a list of pieces: a dict is a chunk's `choices[0]`, `bytes` go out 
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from typing import Any, Final, TypeAlias
 
@@ -78,8 +78,14 @@ class ChatServer:
         return response
 
 
+async def no_sleep(seconds: float) -> None:
+    """Retries need no waiting here."""
+
+
 @asynccontextmanager
-async def serving(*answers: Answer) -> AsyncIterator[tuple[ChatServer, Client]]:
+async def serving(
+    *answers: Answer, sleep: Callable[[float], Awaitable[None]] = no_sleep
+) -> AsyncIterator[tuple[ChatServer, Client]]:
     """The server, and a client that knows no other."""
     server = ChatServer(answers)
     app = web.Application(client_max_size=64 * 1024 * 1024)
@@ -90,12 +96,8 @@ async def serving(*answers: Answer) -> AsyncIterator[tuple[ChatServer, Client]]:
     await site.start()
     port = runner.addresses[0][1]
     target = Target("test", "scripted", f"http://127.0.0.1:{port}/v1", "chat", "none")
-
-    async def no_sleep(seconds: float) -> None:
-        """Retries need no waiting here."""
-
     try:
-        async with Client(resolve=lambda model: target, sleep=no_sleep) as client:
+        async with Client(resolve=lambda model: target, sleep=sleep) as client:
             yield server, client
     finally:
         await runner.cleanup()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import sys
 from pathlib import Path
@@ -238,3 +239,17 @@ async def test_a_server_that_only_knows_errors_ends_the_run_in_its_own_words(tmp
     assert end.error is not None
     assert (end.outcome, end.error.status) == ("failed", 401)
     assert "bad key" in end.error.detail
+
+
+async def test_cancel_in_the_wait_before_a_retry(tmp_path: Path) -> None:
+    busy = web.Response(status=503, headers={"retry-after": "100"}, text="{}")
+    async with serving(busy, text("Next."), sleep=asyncio.sleep) as (_, client):
+        subject = worker(client, tmp_path)
+        events: list[AgentEvent] = []
+        async with asyncio.timeout(60):
+            async for event in subject.run("go"):
+                events.append(event)
+                if isinstance(event, Retrying):
+                    asyncio.get_running_loop().call_later(0.02, subject.cancel)
+        assert ending(events).outcome == "cancelled"
+        assert ending(await run(subject, "and now")).text == "Next."

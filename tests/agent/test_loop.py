@@ -6,12 +6,13 @@ import asyncio
 from pathlib import Path
 from typing import Annotated
 
+import msgspec
 import pytest
 
-from inkwire.agent.events import MessageRecorded, Notice, RunStart, ToolEnd, ToolStart, TurnStart
+from inkwire.agent.events import MessageRecorded, Notice, Recorded, RunStart, ToolEnd, ToolStart, TurnStart
 from inkwire.errors import ClosedError, ServerError
 from inkwire.events import StreamReset, TextDelta
-from inkwire.messages import AssistantMessage, ReasoningPart, ToolCall, Usage, UserMessage
+from inkwire.messages import AssistantMessage, ReasoningPart, StreamWarning, ToolCall, Usage, UserMessage
 from inkwire.tools.base import tool
 from inkwire.tools.files import read
 from tests.agent.running import agent, check_history, ending, of, results, run
@@ -304,3 +305,36 @@ async def test_a_call_without_a_name_is_refused() -> None:
     model = ScriptedModel(message(nameless), message("ok"))
     await run(agent(model, echo))
     assert "no name" in results(model.requests[1].messages)[0].text
+
+
+async def test_answers_that_are_cut_again_and_again_stop_the_run() -> None:
+    cut = [message(call("echo", {"text": str(n)}, f"c{n}", stop="max_tokens"), stop="max_tokens") for n in range(9)]
+    end = ending(await run(agent(ScriptedModel(*cut), echo)))
+    assert end.error is not None
+    assert (end.outcome, end.error.kind, end.turns, end.tool_calls) == ("failed", "repeated_cut", 5, 0)
+
+
+async def test_oddities_of_the_stream_are_in_the_end() -> None:
+    odd = msgspec.structs.replace(message("x"), warnings=(StreamWarning("bad_chunk", "half a line"),))
+    assert ending(await run(agent(ScriptedModel(odd)))).warnings == ("bad_chunk: half a line",)
+
+
+async def test_a_full_disk_does_not_end_the_work_and_is_said(tmp_path: Path) -> None:
+    class Full:
+        id = "s"
+        messages = ()
+
+        def append(self, recorded: Recorded) -> None:
+            raise OSError(28, "No space left on device")
+
+    end = ending(await run(agent(ScriptedModel(message("x")), session=Full())))
+    assert end.outcome == "completed"
+    assert end.warnings == ("The session is no longer recorded: No space left on device",)
+
+
+async def test_an_error_that_is_no_failure_of_the_model_is_raised_and_history_stays_valid() -> None:
+    subject = agent(ScriptedModel(["half", ZeroDivisionError("a mistake")], message("ok")))
+    with pytest.raises(ZeroDivisionError):
+        await subject.run_to_end("go")
+    check_history(subject.history)
+    assert ending(await run(subject)).outcome == "completed"

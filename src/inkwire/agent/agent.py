@@ -25,7 +25,8 @@ from inkwire.agent.dispatch import Dispatcher, Gate
 from inkwire.agent.events import AgentEvent, RunEnd
 from inkwire.agent.inbox import Delivery, Inbox
 from inkwire.agent.interrupt import Interrupt
-from inkwire.agent.loop import Loop, Plan
+from inkwire.agent.loop import Loop
+from inkwire.agent.plan import Plan
 from inkwire.agent.prices import price_of
 from inkwire.agent.tally import Limits, Price
 from inkwire.agent.telemetry import spans_if_wanted

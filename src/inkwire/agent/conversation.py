@@ -38,6 +38,8 @@ class Conversation:
     def __init__(self, messages: Iterable[Message] = (), store: Store | None = None) -> None:
         self._messages = list(messages)
         self._store = store
+        self.complaints: tuple[str, ...] = ()
+        """Why the conversation is no longer kept on disk, if so."""
         self.compacted = 0
         """The length of the history right after it was last compacted; 0: never."""
         self._ids = CallIds("any")
@@ -67,18 +69,26 @@ class Conversation:
     def record(self, message: Message) -> MessageRecorded:
         """Add a message: on disk first, then in memory."""
         recorded = MessageRecorded(message)
-        if self._store is not None:
-            self._store.append(recorded)
+        self._keep(recorded)
         self._messages.append(message)
         return recorded
 
     def compact(self, compaction: Compaction) -> Compaction:
         """Let the summary stand for the messages before `kept_from`."""
-        if self._store is not None:
-            self._store.append(compaction)
+        self._keep(compaction)
         self._messages[: compaction.kept_from] = [compaction.summary]
         self.compacted = len(self._messages)
         return compaction
+
+    def _keep(self, recorded: Recorded) -> None:
+        """On disk, as long as the disk takes it: a full one does not end the work, but it is said."""
+        if self._store is None:
+            return
+        try:
+            self._store.append(recorded)
+        except OSError as error:
+            self.complaints = (f"The session is no longer recorded: {error.strerror or error}",)
+            self._store = None
 
     def open_calls(self) -> Sequence[ToolCall]:
         """The calls of the last answer that have no result yet."""

@@ -116,7 +116,8 @@ class Failure(msgspec.Struct, frozen=True):
     """Why a run failed, as data; the exception itself is at `agent.error`."""
 
     kind: str
-    """`ModelError.kind` (`transport`, `timeout`, `remote`, …), else `empty`, `repeated_failure` or `overflow`."""
+    """`ModelError.kind` (`transport`, `timeout`, `remote`, …), else `empty`, `repeated_failure`, `repeated_cut`,
+    `overflow` or `configuration`."""
     detail: str
     status: int | None = None
     code: str | None = None

@@ -25,14 +25,12 @@ import time
 import uuid
 from collections.abc import AsyncGenerator, Iterator
 from contextlib import aclosing
-from typing import Any
 
 import msgspec
 
 from inkwire.agent import refusals
-from inkwire.agent.access import ModelAccess, Shortener
+from inkwire.agent.access import Shortener
 from inkwire.agent.conversation import Conversation
-from inkwire.agent.dispatch import Dispatcher
 from inkwire.agent.events import (
     AgentEvent,
     Failure,
@@ -44,10 +42,12 @@ from inkwire.agent.events import (
     ToolEnd,
     TurnStart,
 )
+from inkwire.agent.failures import failure_of
 from inkwire.agent.inbox import Inbox
 from inkwire.agent.interrupt import Interrupt
-from inkwire.agent.tally import Limits, Price, Tally
-from inkwire.errors import ContextOverflowError, InkwireError, ModelError
+from inkwire.agent.plan import Plan
+from inkwire.agent.tally import Tally
+from inkwire.errors import ContextOverflowError, InkwireError
 from inkwire.events import Event, MessageEnd
 from inkwire.messages import (
     AssistantMessage,
@@ -59,30 +59,17 @@ from inkwire.messages import (
     UserMessage,
 )
 
-__all__ = ["Loop", "Plan"]
+__all__ = ["Loop"]
 
 _CONTINUE = "Your last answer was cut off by the output limit. Continue exactly where it stopped, repeat nothing."
 _SAME_FAILURES = 3
+_CUT_ANSWERS = 5
+_MAX_WARNINGS = 50
 _ODD_STOPS = {
     "content_filter": "The service's content filter stopped the answer.",
     "refusal": "The model refused to answer.",
     "unknown": "The answer stopped for a reason that is not known",
 }
-
-
-class Plan(msgspec.Struct, frozen=True):
-    """What is the same for every run of an agent."""
-
-    access: ModelAccess
-    template: Request
-    """The model, the tools and every option; its messages are the system prompt."""
-    dispatcher: Dispatcher
-    price: Price
-    limits: Limits = Limits()
-    continuations: int = 0
-    """How often a cut answer is continued without being asked."""
-    restarts: int = 2
-    shortener: Shortener | None = None
 
 
 class Loop:
@@ -101,6 +88,7 @@ class Loop:
         self._truncated = False
         self._continuations = plan.continuations
         self._asked_again = False
+        self._cut_answers = 0
         self._last_failure: tuple[str, int] = ("", 0)
         self._warnings: list[str] = []
         self.error: InkwireError | None = None
@@ -231,6 +219,7 @@ class Loop:
                 yield event
             return
         self._asked_again = False
+        self._note(answer)
         self._text, self._truncated = answer.text, refusals.is_cut(answer.stop_reason) and not answer.calls
         yield self._conversation.record(answer)
         if answer.calls:
@@ -240,6 +229,15 @@ class Loop:
         else:
             for event in self._after_text(answer):
                 yield event
+
+    def _note(self, answer: AssistantMessage) -> None:
+        """Keep the answer's warnings, and count cut answers in a row."""
+        for warning in answer.warnings:
+            words = f"{warning.kind}: {warning.detail}" if warning.detail else warning.kind
+            if words not in self._warnings and len(self._warnings) < _MAX_WARNINGS:
+                self._warnings.append(words)
+        is_cut = refusals.is_cut(answer.stop_reason) and bool(answer.calls)
+        self._cut_answers = self._cut_answers + 1 if is_cut else 0
 
     def _on_empty(self, answer: AssistantMessage) -> Iterator[AgentEvent]:
         if self._asked_again:
@@ -306,6 +304,9 @@ class Loop:
                 self._tally.refused += len(answer.calls) - batch.ran
                 for result in batch.take():
                     self._conversation.record(result)
+        if self._cut_answers >= _CUT_ANSWERS and self._failure is None and self._interrupt.reason is None:
+            words = f"{self._cut_answers} answers in a row were cut by the output limit before their calls were whole."
+            self._stop("repeated_cut", words)
         if self._failure is not None:
             yield Notice(self._failure.kind, self._failure.detail)
 
@@ -361,14 +362,7 @@ class Loop:
             return  # an error that came of stopping is none
         self._outcome = "failed"
         self.error = error
-        kind: str = error.kind if isinstance(error, ModelError) else "configuration"
-        known: dict[str, Any] = {}
-        if isinstance(error, ModelError):
-            names = ("status", "code", "request_id", "retryable", "retry_after")
-            known = {name: getattr(error, name) for name in names}
-        if isinstance(error, ContextOverflowError):
-            kind = "overflow"
-        self._failure = Failure(kind, str(error), **known)
+        self._failure = failure_of(error)
 
     def _end(self, returned: tuple[UserMessage, ...]) -> RunEnd:
         tally = self._tally
@@ -383,7 +377,7 @@ class Loop:
             tool_calls=tally.ran,
             refused_calls=tally.refused,
             duration_seconds=time.monotonic() - self._began,
-            warnings=tuple(self._warnings),
+            warnings=(*self._warnings, *self._conversation.complaints),
             error=self._failure,
             returned=returned,
         )
