@@ -352,11 +352,9 @@ class Assembler:
 
     def _check(self, message: AssistantMessage) -> None:
         """Warn of oddities that only the whole message shows."""
-        for part, call in zip(self._parts, message.parts, strict=True):
-            if isinstance(part, OpenCall) and part.replaced and isinstance(call, ToolCall):
-                self._warn(
-                    "arguments_replaced", f"the final arguments of {call.name or call.id} differ from the pieces"
-                )
+        for part in self._parts:
+            if isinstance(part, OpenCall):
+                self._check_call(part)
             if isinstance(part, OpenText) and part.differs:
                 self._warn("text_differs", f"the final text of part {part.index} differs from the pieces shown")
         if not message.parts:
@@ -365,6 +363,15 @@ class Assembler:
             self._warn("no_output", "the answer is reasoning only")
         if not message.calls and (markup := tool_markup_in(message.text)):
             self._warn("tool_markup_in_text", f"the text holds {markup}: a call that its server did not recognise")
+
+    def _check_call(self, call: OpenCall) -> None:
+        named = call.name or call.id
+        if call.replaced:
+            self._warn("arguments_replaced", f"the final arguments of {named} differ from the pieces")
+        if call.shown_name != call.name:
+            self._warn("name_changed", f"the call announced as {call.shown_name!r} turned out to be {call.name!r}")
+        if not call.name and not call.wire_id:
+            self._warn("orphan_delta", "arguments came for a call that has neither a name nor an id")
 
     def _message(self, stop: StopReason, refusal: str | None) -> AssistantMessage:
         return AssistantMessage(

@@ -42,6 +42,7 @@ class OpenCall:
         "opaque",
         "pieces",
         "replaced",
+        "shown_name",
         "size",
         "started",
         "wholes",
@@ -56,6 +57,7 @@ class OpenCall:
         self.free_text = False
         self.opaque: dict[str, Any] = {}
         self.started = False
+        self.shown_name = ""
         self.replaced = False
         self.size = 0
         self.pieces: list[str] = []
@@ -108,7 +110,7 @@ class OpenCall:
 
     def start(self, call_id: str, out: list[Event]) -> None:
         """Announce the call, then show what was held back."""
-        self.id, self.started = call_id, True
+        self.id, self.started, self.shown_name = call_id, True, self.name
         out.append(ToolCallStart(self.index, call_id, self.name))
         if self._held:
             out.append(ToolCallDelta(self.index, call_id, "".join(self._held)))

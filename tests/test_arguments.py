@@ -1,0 +1,79 @@
+"""The one authoritative parse: what is repaired without loss, and what is refused."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from inkwire.arguments import parse_arguments
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+)
+
+
+@given(st.dictionaries(st.text(), JSON))
+def test_every_object_is_what_it_says(value: dict[str, Any]) -> None:
+    assert parse_arguments(json.dumps(value)) == (value, None)
+
+
+@given(st.dictionaries(st.text(min_size=1), JSON, min_size=1))
+def test_every_cut_of_an_object_is_refused_as_cut(value: dict[str, Any]) -> None:
+    text = json.dumps(value)
+    for end in range(1, len(text)):
+        found, error = parse_arguments(text[:end])
+        assert found is None
+        assert error is not None
+        assert error.kind == "incomplete"
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("", {}),
+        (" \n", {}),
+        ("null", {}),
+        ('{"p": "a\nb\tc"}', {"p": "a\nb\tc"}),
+        ('"{\\"p\\": 1}"', {"p": 1}),
+        ('{"p": 1}}', {"p": 1}),
+        ('{"p": 1}</tool_call>', {"p": 1}),
+        ('{"p": 1}<|im_end|>\n', {"p": 1}),
+        ('{}{"p": 1}', {"p": 1}),
+        ('{"p": "a\\ud83d"}', {"p": "a\ufffd"}),
+        ('{"p": "\\ud83d\\ude00"}', {"p": "\U0001f600"}),
+        ('{"n": 12345678901234567890}', {"n": 12345678901234567890}),
+        ('{"p": 1, "p": 2}', {"p": 2}),
+    ],
+)
+def test_repairs_that_lose_nothing(text: str, value: dict[str, Any]) -> None:
+    assert parse_arguments(text) == (value, None)
+
+
+@pytest.mark.parametrize(
+    ("text", "word"),
+    [
+        ("['a']", "Expecting value"),
+        ('["a"]', "an array"),
+        ("12", "a number"),
+        ("true", "a boolean"),
+        ('"text"', "a string"),
+        ("{'p': 1}", "property name"),
+        ('{"p": True}', "Expecting value"),
+        ('{"p": NaN}', "NaN"),
+        ('{"p": 1}{"p": 2}', "more text after the object"),
+        ('{"p": 1} and so on', "more text after the object"),
+        ('{"p": ' + "[" * 300 + "]" * 300 + "}", "nested deeper"),
+        ("[" * 100_000, ""),
+    ],
+)
+def test_what_would_need_a_guess_is_refused_with_its_place(text: str, word: str) -> None:
+    value, error = parse_arguments(text)
+    assert value is None
+    assert error is not None
+    assert word in error.detail
+    assert 0 <= error.position <= len(text)
