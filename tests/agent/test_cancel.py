@@ -287,3 +287,16 @@ async def test_cancelling_nothing_is_nothing(tmp_path: Path) -> None:
     of_agent.cancel()
     assert ending(await run(of_agent)).outcome == "completed"
     of_agent.cancel()
+
+
+async def test_a_run_whose_reader_left_in_mid_command_is_over_before_the_next(tmp_path: Path) -> None:
+    model = ScriptedModel(message(call("bash", {"command": "echo $$; sleep 600"})), message("Next."))
+    of_agent = agent(model, bash, workspace=tmp_path)
+    pid = 0
+    async for event in of_agent.run("go"):
+        if isinstance(event, ToolOutput):
+            pid = int(event.text)
+            break
+    assert ending(await run(of_agent, "and now")).text == "Next."
+    assert not Path(f"/proc/{pid}").exists()
+    assert "the user interrupted" in results(of_agent.history)[0].text

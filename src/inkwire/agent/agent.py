@@ -120,13 +120,14 @@ class Agent:
         spans = spans_if_wanted(self._telemetry)
         try:
             async with aclosing(loop.run(message)) as events:
-                async for event in events:
-                    if spans is not None:
-                        spans.feed(event)
-                    yield event
-        except GeneratorExit:
-            active.closing = True
-            raise
+                try:
+                    async for event in events:
+                        if spans is not None:
+                            spans.feed(event)
+                        yield event
+                except GeneratorExit:
+                    active.closing = True
+                    raise
         finally:
             if spans is not None:
                 spans.finish()

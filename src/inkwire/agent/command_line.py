@@ -25,6 +25,7 @@ _LONE = frozenset({"{", "[", "[["})
 _ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(\[[^\]]*\])?\+?=")
 _REDIRECTION = re.compile(r"([0-9]*)(&>>|&>|>>|>\||>&|<<<|<<-?|<&|<>|>|<)")
 _SEPARATOR = re.compile(r"&&|\|\||\|&|;|&|\||\n")
+_RUNS_TEXT = re.compile(r"-[a-zA-Z]*c[a-zA-Z]*")
 _SHELLS = frozenset({"sh", "bash", "zsh", "dash", "ksh", "ash"})
 _END_OF_WORD = frozenset(" \t\n;&|<>()")
 
@@ -190,15 +191,16 @@ class _Reader:
 
     def _look_inside(self, command: Command) -> None:
         """The line that a shell or `eval` is given to run."""
-        texts = [word.text for word in command.words if word.static]
-        inner: str | None = None
+        inner: tuple[Word, ...] = ()
         if command.name in _SHELLS:
-            flags = [place for place, text in enumerate(texts) if re.fullmatch(r"-[a-zA-Z]*c[a-zA-Z]*", text)]
-            inner = texts[flags[0] + 1] if flags and flags[0] + 1 < len(texts) else None
+            flags = [place for place, word in enumerate(command.words) if _RUNS_TEXT.fullmatch(word.text)]
+            inner = command.words[flags[0] + 1 : flags[0] + 2] if flags else ()
         elif command.name == "eval":
-            inner = " ".join(texts[1:])
-        if inner is not None:
-            self._read_inside(inner)
+            inner = command.words[1:]
+        if not all(word.static for word in inner):
+            raise _Unknown("a computed line")
+        if inner:
+            self._read_inside(" ".join(word.text for word in inner))
 
     def _read_inside(self, text: str) -> None:
         reader = _Reader(text, self._depth + 1)
