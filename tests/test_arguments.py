@@ -6,14 +6,15 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from inkwire.arguments import parse_arguments
 
 JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.text(),
-    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+    st.none() | st.booleans() | st.integers() | st.text(max_size=6),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner, max_size=3),
+    max_leaves=6,
 )
 
 
@@ -22,7 +23,8 @@ def test_every_object_is_what_it_says(value: dict[str, Any]) -> None:
     assert parse_arguments(json.dumps(value)) == (value, None)
 
 
-@given(st.dictionaries(st.text(min_size=1), JSON, min_size=1))
+@settings(max_examples=40)
+@given(st.dictionaries(st.text(min_size=1, max_size=4), JSON, min_size=1, max_size=2))
 def test_every_cut_of_an_object_is_refused_as_cut(value: dict[str, Any]) -> None:
     text = json.dumps(value)
     for end in range(1, len(text)):
