@@ -177,14 +177,14 @@ async def _wait(process: asyncio.subprocess.Process, timeout_seconds: float) -> 
 
 def _kill_all(leader: int, mark: str) -> bool:
     """Kill the group, and whoever left it but bears the mark; whether there was anybody but the guard."""
-    found = False
+    marked = _marked(mark) - {leader}
+    found = any(_is_at_work(each) for each in marked)
+    _signal_group(leader, signal.SIGKILL)
     for _ in range(_PASSES):
-        marked = _marked(mark) - {leader}
-        found = found or any(not _is_guard(each) for each in marked)
-        _signal_group(leader, signal.SIGKILL)
         for each in marked:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.kill(each, signal.SIGKILL)
+        marked = _marked(mark) - {leader}
         if not marked:
             break
     return found
@@ -201,11 +201,13 @@ def _marked(mark: str) -> set[int]:
     return found
 
 
-def _is_guard(process: int) -> bool:
+def _is_at_work(process: int) -> bool:
+    """Whether it is a process that still runs, and not the guard."""
     try:
-        return _GUARD_NAME.encode() in Path(f"/proc/{process}/cmdline").read_bytes()
+        command = Path(f"/proc/{process}/cmdline").read_bytes()
     except OSError:
-        return True  # gone
+        return False
+    return bool(command) and _GUARD_NAME.encode() not in command  # empty: it is on its way out
 
 
 def _signal_group(leader: int, number: signal.Signals) -> bool:
