@@ -24,7 +24,7 @@ EXIT_LATER = 75
 """Try again later (sysexits: EX_TEMPFAIL)."""
 EXIT_INTERRUPTED = 130
 
-Result = TypeVar("Result")
+_Result = TypeVar("_Result")
 
 
 def gather(*, flag: str | None = None, interactive: bool = False, environ: Mapping[str, str] | None = None) -> Facts:
@@ -68,7 +68,7 @@ def complain(message: str) -> None:
     click.echo(f"{mark} {sanitize(message)}", err=True)
 
 
-def run(coroutine: Coroutine[Any, Any, Result]) -> Result:
+def run(coroutine: Coroutine[Any, Any, _Result]) -> _Result:
     """Runs a command's coroutine; a wrong configuration ends with exit code 2, Ctrl-C with 130."""
     try:
         return asyncio.run(coroutine)

@@ -14,7 +14,7 @@ import termios
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import aclosing, contextmanager, suppress
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -32,8 +32,9 @@ from inkwire.terminal.conversation import Conversation
 from inkwire.terminal.render import Renderer
 from inkwire.terminal.sanitize import sanitize_line
 from inkwire.terminal.style import Style, style_for
+from inkwire.transport.http import preload
 
-__all__ = ["App"]
+__all__ = ["App", "warm_up"]
 
 
 class App:
@@ -125,10 +126,11 @@ class App:
 
     async def _answer(self, conversation: Conversation, prompt: str) -> None:
         with _interrupt_cancels(conversation):
-            async for event in conversation.run(prompt):
-                for piece in self._renderer.feed(event, time.monotonic()):
-                    self._out.write(piece.text)
-                self._out.flush()
+            async with aclosing(conversation.run(prompt)) as events:
+                async for event in events:
+                    for piece in self._renderer.feed(event, time.monotonic()):
+                        self._out.write(piece.text)
+                    self._out.flush()
         self._print("\n")
 
     async def _obey(self, command: Command, conversation: Conversation) -> None:
@@ -163,7 +165,7 @@ def warm_up() -> None:
     def load() -> None:
         # What goes wrong here goes wrong again, and is told, when it is needed.
         with suppress(Exception):
-            import aiohttp  # noqa: F401
+            preload()
 
     threading.Thread(target=load, name="inkwire-warm-up", daemon=True).start()
 

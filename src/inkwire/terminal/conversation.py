@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from typing import Protocol
 
 from inkwire.agent.events import AgentEvent
@@ -21,7 +21,7 @@ class Conversation(Protocol):
     def permission_mode(self) -> str:
         """`ask`, `read-only`, `auto` or `yolo`."""
 
-    def run(self, prompt: str) -> AsyncIterator[AgentEvent]:
+    def run(self, prompt: str) -> AsyncGenerator[AgentEvent, None]:
         """The events of one run; `run_end` comes last, whatever happens."""
 
     def cancel(self) -> None:

@@ -24,7 +24,7 @@ from inkwire.transport.base import HTTPRequest
 if TYPE_CHECKING:
     import aiohttp
 
-__all__ = ["HTTPTransport"]
+__all__ = ["HTTPTransport", "preload"]
 
 _READ_BUFFER = 64 * 1024
 # aiohttp writes bytes at one go, and warns from 1 MiB on; a file it writes in pieces.
@@ -125,6 +125,11 @@ class HTTPTransport:
             return ssl.create_default_context(cafile=str(self._ca_file))
         except (OSError, ssl.SSLError) as cause:
             raise ConfigurationError(f"cannot read certificates from {self._ca_file}: {cause}") from cause
+
+
+def preload() -> None:
+    """Load the HTTP client now, for instance in a thread while a person is still typing."""
+    import aiohttp  # noqa: F401
 
 
 async def _closing(session: aiohttp.ClientSession) -> AsyncGenerator[None, None]:
