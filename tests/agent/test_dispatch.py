@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import threading
+import time
 from pathlib import Path
 
 from inkwire.agent.events import ToolEnd, ToolOutput, ToolStart
@@ -101,6 +103,24 @@ async def test_a_plain_function_runs_in_a_thread_and_may_show_output(tmp_path: P
     assert results(model.requests[1].messages)[0].text == '{"double":8}'
     assert [each.text for each in of(ToolOutput, events)] == ["working"]
     assert of(ToolStart, events)[0].arguments == {"number": 4}
+
+
+async def test_what_a_thread_finished_is_told_though_it_was_to_stop(tmp_path: Path) -> None:
+    began = threading.Event()
+
+    @tool(writes=True)
+    def slow() -> str:
+        """Cannot be stopped."""
+        began.set()
+        time.sleep(0.1)
+        return "written"
+
+    of_agent = agent(ScriptedModel(message(call("slow", {}))), slow, workspace=tmp_path)
+    async for event in of_agent.run("go"):
+        if isinstance(event, ToolStart):
+            await asyncio.to_thread(began.wait)
+            of_agent.cancel()
+    assert [each.text for each in results(of_agent.history)] == ["written"]
 
 
 async def test_output_that_is_too_long_is_kept_whole_elsewhere(tmp_path: Path) -> None:

@@ -92,6 +92,8 @@ class Arguments(Protocol):
         """The arguments as the tool takes them; raises `ToolError` with path, received and expected."""
 
 
+_THREAD_SECONDS = 1.0
+
 Runner: TypeAlias = Callable[[dict[str, Any], ToolContext], Awaitable[ToolResult]]
 Accesses: TypeAlias = Callable[[Mapping[str, Any], ToolContext], tuple[Access, ...]]
 
@@ -183,10 +185,23 @@ def _runner(function: Callable[..., Any], signature: TypedArguments) -> Runner:
 
     async def run(arguments: dict[str, Any], context: ToolContext) -> ToolResult:
         given = {**arguments, **dict.fromkeys(signature.filled_in, context)}
-        value = await function(**given) if is_async else await asyncio.to_thread(function, **given)
+        value = await function(**given) if is_async else await _in_thread(partial(function, **given))
         return value if isinstance(value, ToolResult) else ToolResult(_as_text(value))
 
     return run
+
+
+async def _in_thread(function: Callable[[], Any]) -> Any:
+    """The function's value. A thread cannot be stopped: when this is cancelled, it gets a moment to end by itself."""
+    running = asyncio.ensure_future(asyncio.to_thread(function))
+    try:
+        return await asyncio.shield(running)
+    except asyncio.CancelledError:
+        await asyncio.wait([running], timeout=_THREAD_SECONDS)
+        if running.done():
+            return running.result()
+        running.add_done_callback(lambda ended: ended.cancelled() or ended.exception())
+        raise
 
 
 def _as_text(value: Any) -> str:
