@@ -37,6 +37,20 @@ INTERPRETERS = _words(
 )
 """Programs that run whatever they are told, or write where they are told: "always" is never offered for them."""
 
+_DESTRUCTIVE = _words("rm rmdir mv cp dd tee ln chmod chown install truncate shred mkfs kill pkill killall")
+"""Programs whose arguments say what is lost: a yes to one call is no yes to all."""
+_RUNNERS = frozenset(
+    {
+        *(
+            ("git", name)
+            for name in ("config", "bisect", "rebase", "submodule", "filter-branch", "difftool", "mergetool")
+        ),
+        *((name, verb) for name in ("npm", "pnpm", "yarn") for verb in ("exec", "x", "dlx")),
+        ("go", "run"),
+        ("go", "generate"),
+    }
+)
+"""Subcommands that run what they are told, or decide what others run."""
 _WRAPPERS = _words(
     "env xargs parallel sudo doas nohup timeout nice setsid stdbuf flock strace busybox command builtin exec time",
     "watch find fd ionice chroot unshare npx uvx",
@@ -109,12 +123,23 @@ def for_command(tool: str, command: Command) -> str | None:
     """The rule that "always" stands for; None when there is none that is safe to offer."""
     if runs_others(command) or command.assigns or any(each.writes for each in command.redirections):
         return None
-    words = [word.text for word in command.words if word.static]
-    length = 1
-    if command.name in _WITH_SUBCOMMANDS and len(words) > 1:
-        length = 3 if (words[0], words[1]) in _NESTED and len(words) > 2 else 2
-    kept = words[:length]
-    plain = all(word.static for word in command.words[:length]) and all(re.fullmatch(r"[\w./:@+-]+", w) for w in kept)
-    if not plain or any(word.startswith("-") for word in kept[1:]):
+    kept = _telling(command)
+    texts = [word.text for word in kept]
+    plain = all(word.static and re.fullmatch(r"[\w./:@+-]+", word.text) for word in kept)
+    if not plain or any(text.startswith("-") for text in texts[1:]):
         return None
-    return f"{tool}({' '.join(kept)} *)"
+    if command.name in _DESTRUCTIVE or tuple(texts[:2]) in _RUNNERS or any(text in INTERPRETERS for text in texts[1:]):
+        return None
+    rest = " *" if len(kept) == _depth(command) else ""  # `git` alone says nothing of `git push`
+    return f"{tool}({' '.join(texts)}{rest})"
+
+
+def _telling(command: Command) -> tuple[Word, ...]:
+    """The words that say what kind of command it is: `pytest`, `git log`, `npm run build`."""
+    return command.words[: _depth(command)]
+
+
+def _depth(command: Command) -> int:
+    if command.name not in _WITH_SUBCOMMANDS:
+        return 1
+    return 3 if tuple(word.text for word in command.words[:2]) in _NESTED else 2
