@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -69,3 +70,15 @@ def test_what_has_no_end_does_not_fill_the_disk(tmp_path: Path) -> None:
 def test_a_place_that_cannot_be_written_is_no_error(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     assert "bytes left out …]" in clip("x" * 1_000, 100, 100, tmp_path / "file" / "below")
+
+
+def test_old_output_is_removed(tmp_path: Path) -> None:
+    old = tmp_path / "output-old.txt"
+    old.write_text("x")
+    os.utime(old, (0, 0))
+    (tmp_path / "other.txt").write_text("x")
+    os.utime(tmp_path / "other.txt", (0, 0))
+    clip("x" * 1_000, 100, 100, tmp_path)
+    assert not old.exists()
+    assert (tmp_path / "other.txt").exists()
+    assert len(list(tmp_path.iterdir())) == 2

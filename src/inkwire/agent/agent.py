@@ -69,7 +69,8 @@ class Agent:
         """`options`: further fields of `Request` (max_tokens, temperature, reasoning_effort, timeouts …).
 
         `approve` None: nobody is at the keyboard, so what would be asked is denied. `overflow_directory`: where tool
-        output that is too long for the model is kept whole. `context_window`: in tokens; when the history fills it, a
+        output that is too long for the model is kept whole, for some days; by default in the user's cache directory.
+        `context_window`: in tokens; when the history fills it, a
         summary takes the place of its beginning. `telemetry`: OpenTelemetry spans; None: if the program uses it. Raises
         `ConfigurationError`.
         """
@@ -89,7 +90,7 @@ class Agent:
         self._price = price
         self._context_window = context_window
         self._telemetry = telemetry
-        self._overflow_directory = overflow_directory
+        self._overflow_directory = overflow_directory or _cache_directory()
         self._environ = environ
         self._sandbox = sandbox
         self._conversation = Conversation(history or (session.messages if session is not None else ()), session)
@@ -219,6 +220,12 @@ class Agent:
             await self._active.over.wait()
         if self._active is not None:
             raise ClosedError("a run is under way: read it to its end, close it, or steer it")
+
+
+def _cache_directory() -> Path:
+    import platformdirs
+
+    return Path(platformdirs.user_cache_dir("inkwire", appauthor=False)) / "output"
 
 
 class _Active:

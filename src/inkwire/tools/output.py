@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import tempfile
+import time
 from pathlib import Path
 
 __all__ = ["MAX_FILE_BYTES", "HeadAndTail", "clip"]
 
 MAX_FILE_BYTES = 64 * 1024 * 1024
+_KEPT_SECONDS = 3 * 86_400
 _HALF_CHARACTER = re.compile(rb"^[\x80-\xbf]{1,3}")
 
 
@@ -95,10 +98,20 @@ def _create(directory: Path | None) -> tuple[int | None, Path | None]:
         return None, None
     try:
         directory.mkdir(parents=True, exist_ok=True, mode=0o700)
+        _remove_old(directory)
         descriptor, name = tempfile.mkstemp(prefix="output-", suffix=".txt", dir=directory)
     except OSError:
         return None, None
     return descriptor, Path(name)
+
+
+def _remove_old(directory: Path) -> None:
+    """Nobody asks for the output of last week."""
+    oldest = time.time() - _KEPT_SECONDS
+    for path in directory.glob("output-*.txt"):
+        with contextlib.suppress(OSError):
+            if path.stat().st_mtime < oldest:
+                path.unlink()
 
 
 def _write(descriptor: int, data: bytes) -> None:
