@@ -37,7 +37,7 @@ def decide(
     """The wait before the next attempt, or None to raise.
 
     `attempt` counts from 0; `headers` are the response's, names in lower case; `now` is in seconds since the epoch,
-    `random` in [0, 1). Sets `error.retry_after` to what the service asked for.
+    `random` in [0, 1). Sets what the headers say on the error: `retry_after`, and `retryable` where they forbid it.
     """
     asked = retry_after_seconds(headers, now)
     if asked is None and error.retry_after is not None and _is_usable(error.retry_after):
@@ -54,6 +54,7 @@ def decide(
 
 def _may_retry(error: ModelError, word: str) -> bool:
     if word.lower() == "false":
+        error.retryable = False
         return False
     return error.retryable is True or (word.lower() == "true" and error.status is not None)
 
