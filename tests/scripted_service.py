@@ -61,7 +61,13 @@ def _responses(request: dict[str, Any]) -> Iterator[_Event]:
 
 
 def _messages(request: dict[str, Any]) -> Iterator[_Event]:
-    head: dict[str, Any] = {"id": "msg_1", "type": "message", "role": "assistant", "model": request.get("model"), "content": []}
+    head: dict[str, Any] = {
+        "id": "msg_1",
+        "type": "message",
+        "role": "assistant",
+        "model": request.get("model"),
+        "content": [],
+    }
     text = {"type": "text", "text": ""}
     yield from _named(
         {"type": "message_start", "message": {**head, "usage": {"input_tokens": 11, "output_tokens": 1}}},

@@ -118,9 +118,7 @@ def test_a_reset_voids_what_is_above() -> None:
     text = screen(
         TurnStart(1), TextDelta(0, "The answ"), StreamReset(2, "the connection was lost"), TextDelta(0, "42"), END
     )
-    assert text == (
-        "The answ\n✗ the connection was lost: the answer above is void. Asking again (attempt 2):\n42\n"
-    )
+    assert text == ("The answ\n✗ the connection was lost: the answer above is void. Asking again (attempt 2):\n42\n")
 
 
 def test_a_reset_forgets_half_a_call() -> None:
