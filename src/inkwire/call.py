@@ -12,7 +12,7 @@ from inkwire.messages import Timeouts
 from inkwire.protocols.base import DecodeOptions, WireProtocol
 from inkwire.transport.base import HTTPRequest
 
-__all__ = ["Call", "Sign"]
+__all__ = ["Call", "Sign", "Timings"]
 
 Sign: TypeAlias = Callable[[str, str, Mapping[str, str], bytes], dict[str, str]]
 """(method, url, headers, body) -> the headers that sign the request; may block."""
@@ -39,3 +39,13 @@ class Call(msgspec.Struct, frozen=True):
     sleep: Callable[[float], Awaitable[None]]
     random: Callable[[], float]
     now: Callable[[], float]
+
+
+class Timings:
+    """When things happened, in seconds of `time.monotonic`; None while they have not."""
+
+    def __init__(self) -> None:
+        self.started: float | None = None
+        self.head: float | None = None
+        self.first_event: float | None = None
+        self.ended: float | None = None

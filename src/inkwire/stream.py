@@ -14,7 +14,7 @@ from collections.abc import Coroutine, Mapping
 from types import TracebackType
 from typing import Any, NoReturn, Self, TypeVar
 
-from inkwire.call import Call
+from inkwire.call import Call, Timings
 from inkwire.errors import (
     ClosedError,
     ModelError,
@@ -31,23 +31,13 @@ from inkwire.transport.base import Response, Transport
 from inkwire.transport.retry import decide
 from inkwire.transport.timers import BodyTimers
 
-__all__ = ["ModelStream", "Timings"]
+__all__ = ["ModelStream"]
 
 _logger = logging.getLogger("inkwire")
 _Result = TypeVar("_Result")
 
 _DRAIN_SECONDS = 0.1
 _ERROR_BODY_SECONDS = 2.0
-
-
-class Timings:
-    """When things happened, in seconds of `time.monotonic`; None while they have not."""
-
-    def __init__(self) -> None:
-        self.started: float | None = None
-        self.head: float | None = None
-        self.first_event: float | None = None
-        self.ended: float | None = None
 
 
 class ModelStream:
@@ -162,12 +152,18 @@ class ModelStream:
 
     async def __anext__(self) -> Event:
         if self._next < len(self._batch) and not self._cancelled and not self._was_closed:
-            event = self._batch[self._next]
-            self._next += 1
-            if type(event) is MessageEnd:
-                self.message = event.message
-            return event
+            return self._hand_out()
         return await self._next_event()
+
+    def _hand_out(self) -> Event:
+        event = self._batch[self._next]
+        self._next += 1
+        if type(event) is MessageEnd:
+            self.message = event.message
+        return event
+
+    def _is_stopped(self) -> bool:
+        return self._cancelled or self._was_closed
 
     # ---- the machine ---------------------------------------------------------------------------
 
@@ -190,12 +186,8 @@ class ModelStream:
                 if self._pending_error is not None:
                     self._raise()
                 self._batch, self._next = await self._step(), 0
-                if self._batch and not self._cancelled and not self._was_closed:
-                    self._next = 1
-                    event = self._batch[0]
-                    if type(event) is MessageEnd:
-                        self.message = event.message
-                    return event
+                if self._batch and not self._is_stopped():
+                    return self._hand_out()
         except StopAsyncIteration:
             raise
         except BaseException as error:
