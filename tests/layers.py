@@ -12,7 +12,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("arguments",),
     ("assembler", "calls", "text_parts"),
     ("protocols",),
-    ("pipeline", "captured", "json_schema"),
+    ("pipeline", "captured", "recording", "json_schema"),
     ("call_ids", "projection"),
     ("providers",),
     ("transport",),
@@ -20,7 +20,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("tools",),
     ("agent",),
     ("__init__",),
-    ("local", "recording", "replay"),
+    ("local", "replay"),
     ("terminal", "inspector"),
     ("cli", "__main__"),
 )

@@ -17,6 +17,7 @@ import os
 import random as chance
 import time
 from collections.abc import Awaitable, Callable, Mapping
+from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 from uuid import uuid4
@@ -34,6 +35,7 @@ from inkwire.protocols.requests import merge
 from inkwire.providers.base import Target
 from inkwire.stream import ModelStream
 from inkwire.transport.base import HTTPRequest, Transport
+from inkwire.transport.cassette import RecordingTransport
 from inkwire.transport.http import HTTPTransport
 from inkwire.version import __version__
 
@@ -43,6 +45,7 @@ __all__ = ["Client", "ModelStream"]
 class Client:
     """Asks models; one pool of connections, any number of streams at a time.
 
+    `record` names a file that every exchange is appended to, without keys (see `inkwire.recording`).
     `resolve` turns `provider/model` into a target; by default the catalog and the environment do. `retries` and
     `restarts` count the attempts after the first, before and after the answer began. `sleep`, `random` and `now` are
     asyncio's sleep, chance in [0, 1) and seconds since the epoch; tests give their own.
@@ -52,6 +55,7 @@ class Client:
         self,
         *,
         transport: Transport | None = None,
+        record: Path | str | None = None,
         resolve: Callable[[str], Target] | None = None,
         retries: int = 2,
         restarts: int = 0,
@@ -61,6 +65,8 @@ class Client:
         now: Callable[[], float] = time.time,
     ) -> None:
         self._transport: Transport = transport or HTTPTransport()
+        if record is not None:
+            self._transport = RecordingTransport(self._transport, record)
         self._resolve = resolve or _from_environment
         self._retries, self._restarts = retries, restarts
         self._limits = limits

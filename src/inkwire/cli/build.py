@@ -123,7 +123,7 @@ async def open_conversation(
     targets = Targets(options, facts)
     try:
         choice = await targets.first()
-        async with Client(resolve=targets) as client:
+        async with Client(resolve=targets, record=options.record) as client:
             yield OpenConversation(options, facts, targets, client, choice, approve)
     finally:
         await targets.aclose()

@@ -14,26 +14,18 @@ import msgspec
 
 from inkwire import protocols
 from inkwire.assembler import Limits
-from inkwire.captured import Captured, read_captured
 from inkwire.errors import ModelError
 from inkwire.events import Event
-from inkwire.framing.base import Framer
-from inkwire.framing.document import JSONDocumentFramer
-from inkwire.framing.eventstream import EventStreamFramer
 from inkwire.framing.frame import Frame
-from inkwire.framing.ndjson import NDJSONFramer
-from inkwire.framing.sniff import sniff
 from inkwire.framing.sse import SSEFramer
 from inkwire.pipeline import Pipeline
 from inkwire.protocols.base import DecodeOptions, Quirks
-from inkwire.protocols.detect import detect
 from inkwire.protocols.service_errors import from_response
+from inkwire.recording import Exchange, protocol_of, read_recording
 
 __all__ = ["decode"]
 
 _QUIRKS = tuple(field.name for field in msgspec.structs.fields(Quirks) if field.type is bool)
-_LOOK_BYTES = 256 * 1024
-"""How much of a body is looked at to tell its protocol."""
 
 
 @click.command()
@@ -45,6 +37,7 @@ _LOOK_BYTES = 256 * 1024
 @click.option("--cut", type=click.IntRange(min=1), metavar="N", help="Feed N bytes at a time.")
 @click.option("--frames", is_flag=True, help="Print the server-sent events only.")
 @click.option("--raw", is_flag=True, help="Print each payload before the events that come of it.")
+@click.option("--exchange", type=click.IntRange(min=1), metavar="N", help="Of a recording, the Nth exchange.")
 @click.argument("file", type=click.File("rb"), default="-")
 def decode(
     protocol: str | None,
@@ -55,11 +48,13 @@ def decode(
     cut: int | None,
     frames: bool,
     raw: bool,
+    exchange: int | None,
     file: BinaryIO,
 ) -> None:
     """Turn a captured stream into events, one JSON a line.
 
-    FILE is a response body, or what `curl -i` printed; `-` or nothing reads standard input.
+    FILE is a response body, what `curl -i` printed, a recording or a HAR export (of several exchanges the last, or
+    --exchange N); `-` or nothing reads standard input.
     """
     for name in quirks:
         if name not in _QUIRKS:
@@ -68,14 +63,14 @@ def decode(
     if frames:
         _print_frames(body, max_event_bytes, cut)
         return
-    captured = read_captured(body)
+    captured = _exchange(body, exchange)
     if captured.status is not None and not 200 <= captured.status < 300:
         _end(from_response(captured.status, captured.headers, captured.body))
-    wire = protocols.get(protocol or _told(captured))
+    wire = protocols.get(protocol or protocol_of(captured))
     pipeline = Pipeline(
         wire,
         DecodeOptions(msgspec.convert(dict.fromkeys(quirks, True), Quirks), tolerant),
-        tools=[name for name in tools.split(",") if name],
+        tools=[name for name in tools.split(",") if name] or captured.tools,
         limits=Limits(event_bytes=max_event_bytes),
         content_type=captured.headers.get("content-type", ""),
         raw=raw,
@@ -84,6 +79,15 @@ def decode(
         _print(events)
     if pipeline.error is not None:
         _end(pipeline.error)
+
+
+def _exchange(data: bytes, number: int | None) -> Exchange:
+    exchanges = read_recording(data)
+    if not exchanges:
+        raise click.UsageError("the recording holds no exchange yet")
+    if number is not None and number > len(exchanges):
+        raise click.UsageError(f"--exchange {number}: the recording holds {len(exchanges)}")
+    return exchanges[(number or 0) - 1]
 
 
 def _run(pipeline: Pipeline, body: bytes, cut: int | None) -> Iterator[list[Event]]:
@@ -136,22 +140,3 @@ def _end(error: ModelError) -> None:
     }
     _print([line])
     sys.exit(1)
-
-
-def _told(captured: Captured) -> str:
-    """The protocol that the body's first payloads speak; without any that tells, chat."""
-    body = captured.body[:_LOOK_BYTES]
-    kind = sniff(body, captured.headers.get("content-type", ""), ndjson=False, at_end=True)
-    framers: dict[str, type[Framer]] = {"sse": SSEFramer, "json": NDJSONFramer, "eventstream": EventStreamFramer}
-    for framer in (framers.get(kind or "sse", SSEFramer), JSONDocumentFramer):
-        for frame in _peek(framer(), body):
-            if (name := detect(frame)) is not None:
-                return name
-    return "chat"
-
-
-def _peek(framer: Framer, body: bytes) -> list[Frame]:
-    try:
-        return [*framer.feed(body), *framer.finish()]
-    except ModelError:
-        return []
