@@ -181,8 +181,7 @@ class Assembler:
         if not self.complete:
             self.fail(
                 IncompleteStreamError(
-                    "the stream ended without its completion signal, so the answer may be cut; "
-                    "what had arrived is on `partial`",
+                    "the stream ended without its completion signal, so the answer may be cut",
                     retryable=True,
                     phase="body",
                 )

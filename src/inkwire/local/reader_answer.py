@@ -125,8 +125,9 @@ def _commands(block: Block, topic: Topic) -> list[str]:
 
 
 def _bare(line: str) -> str:
-    """A line without its bullet, number or prompt."""
-    return re.sub(r"^\s*(?:[-*+]|\d+\.|[$>%])\s+", "", line).strip()
+    """A line without its bullet, number or prompt, and without the comment behind it."""
+    line = re.sub(r"^\s*(?:[-*+]|\d+\.|[$>%])\s+", "", line)
+    return re.sub(r"\s{2,}#\s.*$", "", line).strip()
 
 
 def _lead(topic: Topic, facts: Sequence[str], *, chinese: bool) -> str:
@@ -144,8 +145,9 @@ def _join(commands: Sequence[str], *, chinese: bool = False) -> str:
 def _install_first(document: Document, chosen: Sequence[Block]) -> list[str]:
     """The install commands that stand outside the chosen blocks."""
     topic = next(topic for topic in TOPICS if topic.name == "install")
-    elsewhere = [block for block in _blocks_about(document, topic) if block not in chosen and block.kind == "code"]
-    return _facts(elsewhere, topic)
+    elsewhere = [block for block in document.blocks if block not in chosen and block.kind == "code"]
+    lines = (_bare(line) for block in elsewhere for line in block.text.split("\n") if _answering(line, topic))
+    return list(dict.fromkeys(lines))[:_MOST_FACTS]
 
 
 def _by_words(document: Document, question: str) -> list[Block]:

@@ -33,7 +33,7 @@ TOPICS: tuple[Topic, ...] = (
         asks=r"\binstall|\bset ?up\b|安装|装上|搭建",
         headings=r"\binstall|\bset ?up\b|getting started|quick ?start|安装|快速开始|快速上手|环境准备",
         lines=r"\b(?:pip3?|pipx|uv|conda|brew|apt(?:-get)?|cargo|go|gem|npm|pnpm|yarn|bun|composer|poetry|make|scripts?/)"
-        r"\s*(?:pip\s+)?(?:install|add|sync|ci\b|i\b|get\b|setup)|^\s*(?:\$ )?(?:yarn|git clone \S+)|\bvenv\b",
+        r"\s*(?:pip\s+)?(?:install|add|sync|ci\b|i\b|get\b|setup)|^\s*(?:\$ )?(?:yarn|git clone \S+)|-m venv\b",
         commands=True,
     ),
     Topic(

@@ -71,6 +71,8 @@ class Renderer:
         self._at_line_start = True
         self._shown_in_attempt = False
         self._output_lines: dict[str, int] = {}
+        self._told: set[str] = set()
+        """Kinds and words of the notices of this run, so that its end does not say them again."""
         self._labels: dict[str, str] = {}
         """What the calls of this turn are about, to tell their results apart."""
         self._run_started: float | None = None
@@ -109,10 +111,13 @@ class Renderer:
                 yield from self._tool(event)
             case RunStart():
                 self._run_started, self._first_token_seconds = now, None
+                self._told.clear()
             case TurnStart():
                 self._shown_in_attempt = False
                 self._labels.clear()
             case Notice():
+                self._told.add(event.kind)
+                self._told.add(event.text)
                 yield from self._line(f"{self._style.mark('⚠')} {sanitize_line(event.text, 400)}", "warning")
             case Compaction():
                 sizes = f"{event.tokens_before:,} to {event.tokens_after:,} tokens"
@@ -236,8 +241,11 @@ class Renderer:
     def _run_end(self, end: RunEnd) -> Iterator[Piece]:
         yield from self._message_end()
         for warning in end.warnings:
+            if warning in self._told:
+                continue  # said when it happened
             yield from self._line(f"{self._style.mark('⚠')} {sanitize_line(warning, 400)}", "warning")
-        if (words := outcome_line(end)) is not None:
+        is_told = end.truncated and "truncated" in self._told
+        if not is_told and (words := outcome_line(end)) is not None:
             failed = end.outcome == "failed"
             mark = self._style.mark("✗" if failed else "⚠")
             yield from self._line(f"{mark} {words}", "bad" if failed else "warning")
