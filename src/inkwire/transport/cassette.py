@@ -1,7 +1,7 @@
 """A transport in, the same transport out, with every exchange written to a file as `inkwire.recording` describes it.
 
-Keys are left out before anything is written. A disk that fails costs the recording, never the call: it is told once in
-the log.
+Keys are left out before anything is written, and only the file's owner may read it. A disk that fails costs the
+recording, never the call: it is told once in the log.
 """
 
 from __future__ import annotations
@@ -10,102 +10,157 @@ import base64
 import json
 import logging
 import os
-import re
+import stat
 import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from inkwire.errors import ModelError
 from inkwire.messages import Timeouts
-from inkwire.recording import FORMAT
+from inkwire.recording import protocol_of_url
+from inkwire.recording.keys import url_without_keys, without_keys
+from inkwire.recording.lines import FORMAT
 from inkwire.transport.base import Body, HTTPRequest, Response, Transport
 
-__all__ = ["RecordingTransport", "without_keys"]
+__all__ = ["RecordingTransport"]
 
 _logger = logging.getLogger("inkwire")
-_SECRET_HEADER = re.compile(r"authorization|api-?key|token|cookie|secret|signature|credential", re.IGNORECASE)
-_SECRET_QUERY = re.compile(r"([?&](?:key|api[_-]?key|access_token|token|sig|signature)=)[^&#]+", re.IGNORECASE)
-
-
-def without_keys(headers: Mapping[str, str]) -> dict[str, str]:
-    """The headers with the values of those that carry a key or a cookie replaced by `***`."""
-    return {name: "***" if _SECRET_HEADER.search(name) else value for name, value in headers.items()}
 
 
 class RecordingTransport:
-    """Sends through another transport and writes down what went out and what came in."""
+    """Sends through another transport and writes down what went out and what came in.
+
+    A file that is there is continued; each run begins with a line of its own.
+    """
 
     def __init__(self, inner: Transport, path: Path | str) -> None:
         self._inner = inner
-        self._path = Path(path)
+        self._file = _Lines(Path(path))
         self._number = 0
-        self._broken = False
 
     async def send(self, request: HTTPRequest, timeouts: Timeouts) -> Response:
         """The inner transport's response, whose reads are recorded; its errors pass."""
         self._number += 1
-        number, started = self._number, time.monotonic()
-        if number == 1:
-            self._write({FORMAT: 1, "created": time.time()})
-        url = _SECRET_QUERY.sub(r"\1***", re.sub(r"//[^/@]+@", "//***@", request.url))
-        body = request.body.decode("utf-8", "replace")
-        sent = {"method": request.method, "url": url, "headers": without_keys(request.headers), "body": body}
-        self._line(number, "request", at=time.time(), **sent)
-        response = await self._inner.send(request, timeouts)
-        t = round(time.monotonic() - started, 6)
-        self._line(number, "response", t=t, status=response.status, headers=without_keys(response.headers))
-        return _RecordedResponse(response, self, number, started)
+        record = _Record(self._file, self._number)
+        record.request(request)
+        try:
+            response = await self._inner.send(request, timeouts)
+        except ModelError as error:
+            record.end(error.kind, error.message)
+            raise
+        except BaseException:  # cancelled, or a configuration that does not work: no answer either way
+            record.end("closed")
+            raise
+        record.write("response", status=response.status, headers=without_keys(response.headers))
+        return _RecordedResponse(response, record)
 
     async def aclose(self) -> None:
         """Close the inner transport."""
         await self._inner.aclose()
 
-    def _line(self, number: int, kind: str, **fields: Any) -> None:
-        self._write({"exchange": number, "kind": kind, **fields})
 
-    def _write(self, entry: dict[str, Any]) -> None:
+class _Record:
+    """The lines of one exchange, with their times."""
+
+    def __init__(self, file: _Lines, number: int) -> None:
+        self._file = file
+        self._number = number
+        self._started = time.monotonic()
+        self._over = False
+
+    def request(self, request: HTTPRequest) -> None:
+        url = url_without_keys(request.url)
+        about = {"protocol": name} if (name := protocol_of_url(url)) else {}
+        self._file.write(
+            {
+                "exchange": self._number,
+                "kind": "request",
+                "at": round(time.time(), 3),
+                "method": request.method,
+                "url": url,
+                **about,
+                "headers": without_keys(request.headers),
+                "body": request.body.decode("utf-8", "replace"),
+            }
+        )
+
+    def write(self, kind: str, **fields: Any) -> None:
+        t = round(time.monotonic() - self._started, 6)
+        self._file.write({"exchange": self._number, "kind": kind, "t": t, **fields})
+
+    def end(self, how: str, detail: str = "") -> None:
+        if not self._over:
+            self._over = True
+            self.write("end", how=how, **({"detail": detail} if detail else {}))
+
+
+class _Lines:
+    """Appends JSON lines to a file, each at once; stops for good when that fails."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._begun = False
+        self._broken = False
+
+    def write(self, entry: Mapping[str, Any]) -> None:
         if self._broken:
             return
-        line = json.dumps(entry, ensure_ascii=True, separators=(",", ":")).encode() + b"\n"
+        # Opened for each line: a recording can be moved away or watched, and nothing is left open.
         try:
-            file = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+            file = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600)
             try:
-                os.write(file, line)
+                if not self._begun:
+                    self._begin(file)
+                _append(file, entry)
             finally:
                 os.close(file)
         except OSError as error:
             self._broken = True
             _logger.warning("recording to %s stopped: %s", self._path, error)
 
+    def _begin(self, file: int) -> None:
+        """Take the file over: its owner's alone, any torn line ended, a first line of this run."""
+        self._begun = True
+        about = os.fstat(file)
+        if stat.S_ISREG(about.st_mode):
+            os.fchmod(file, 0o600)
+            if about.st_size and os.pread(file, 1, about.st_size - 1) != b"\n":
+                os.write(file, b"\n")
+        _append(file, {FORMAT: 1, "created": round(time.time(), 3)})
+
+
+def _append(file: int, entry: Mapping[str, Any]) -> None:
+    line = memoryview(json.dumps(entry, separators=(",", ":")).encode() + b"\n")
+    while line:
+        line = line[os.write(file, line) :]
+
 
 class _RecordedResponse:
-    def __init__(self, response: Response, writer: RecordingTransport, number: int, started: float) -> None:
+    def __init__(self, response: Response, record: _Record) -> None:
         self.status = response.status
         self.headers = response.headers
-        self.body = _RecordedBody(response.body, writer, number, started)
+        self.body = _RecordedBody(response.body, record)
 
 
 class _RecordedBody:
     """Writes each read before it is handed on."""
 
-    def __init__(self, body: Body, writer: RecordingTransport, number: int, started: float) -> None:
+    def __init__(self, body: Body, record: _Record) -> None:
         self._body = body
-        self._writer = writer
-        self._number = number
-        self._started = started
-        self._over = False
+        self._record = record
 
     async def read(self) -> bytes:
         """The inner body's next read."""
         try:
             data = await self._body.read()
-        except Exception:
-            self._end("lost")
+        except ModelError as error:
+            self._record.end("lost" if error.kind == "transport" else error.kind, error.message)
             raise
         if data:
-            self._writer._line(self._number, "read", t=self._now(), **_content(data))
+            self._record.write("read", **_content(data))
         else:
-            self._end("eof")
+            self._record.end("eof")
         return data
 
     def fail(self, error: Exception) -> None:
@@ -114,16 +169,8 @@ class _RecordedBody:
 
     def abort(self) -> None:
         """Give the connection up."""
-        self._end("closed")
+        self._record.end("closed")
         self._body.abort()
-
-    def _end(self, how: str) -> None:
-        if not self._over:
-            self._over = True
-            self._writer._line(self._number, "end", t=self._now(), how=how)
-
-    def _now(self) -> float:
-        return round(time.monotonic() - self._started, 6)
 
 
 def _content(data: bytes) -> dict[str, str]:
