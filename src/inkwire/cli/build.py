@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
 from inkwire.agent import Agent, Policy
@@ -11,7 +11,7 @@ from inkwire.agent.approval import Approve
 from inkwire.agent.context import system_prompt
 from inkwire.agent.events import AgentEvent
 from inkwire.agent.session import Session, SessionStore
-from inkwire.cli.context import gather
+from inkwire.cli.context import complain, gather
 from inkwire.cli.options import AgentOptions
 from inkwire.cli.targets import Targets
 from inkwire.client import Client
@@ -19,6 +19,7 @@ from inkwire.errors import ConfigurationError
 from inkwire.providers.detect import Choice, Facts
 from inkwire.tools.base import Tool
 from inkwire.tools.builtin import BUILTIN
+from inkwire.tools.mcp import MCPServer, MCPServers
 
 __all__ = ["OpenConversation", "open_conversation"]
 
@@ -34,18 +35,20 @@ class OpenConversation:
         client: Client,
         choice: Choice,
         approve: Approve | None,
+        servers: MCPServers | None = None,
     ) -> None:
         self._options = options
         self._facts = facts
         self._targets = targets
         self._client = client
         self._approve = approve
+        self._foreign = servers.tools if servers is not None else ()
         self._workspace = Path.cwd()
         self.choice = choice
         """The model, and why this one."""
         mode = options.permission_mode or facts.user.permission_mode or "ask"
         allowed = facts.user.allowed_tools if options.allowed_tools is None else options.allowed_tools
-        self._policy = Policy(mode, allow=allowed)
+        self._policy = Policy(mode, allow=allowed, deny=facts.user.denied_tools)
         self._agent = self._new_agent(choice.model, self._first_session(choice.model))
 
     @property
@@ -81,13 +84,17 @@ class OpenConversation:
             client=self._client,
             model=model,
             policy=self._policy,
-            tools=_tools(options.tools),
+            tools=_tools(options.tools, self._foreign),
             workspace=self._workspace,
             approve=self._approve,
             session=session,
             system_prompt=self._instructions(),
             max_turns=limit or 1_000,
             max_cost=options.max_cost if options.max_cost is not None else settings.max_cost,
+            max_time_seconds=settings.max_time_seconds,
+            continuations=settings.continuations,
+            context_window=settings.context_window,
+            sandbox=settings.sandbox,
         )
 
     def _instructions(self) -> str:
@@ -123,17 +130,37 @@ async def open_conversation(
     targets = Targets(options, facts)
     try:
         choice = await targets.first()
-        async with Client(resolve=targets, record=options.record) as client:
-            yield OpenConversation(options, facts, targets, client, choice, approve)
+        async with AsyncExitStack() as stack:
+            client = await stack.enter_async_context(Client(resolve=targets, record=options.record))
+            servers = await stack.enter_async_context(_servers(facts)) if facts.user.mcp else None
+            for name, words in (servers.failures if servers is not None else {}).items():
+                complain(f"MCP server {name} is not there: {words}")
+            yield OpenConversation(options, facts, targets, client, choice, approve, servers)
     finally:
         await targets.aclose()
 
 
-def _tools(names: tuple[str, ...] | None) -> tuple[Tool, ...]:
-    """The built-in tools of these names; all of them for None."""
+def _servers(facts: Facts) -> MCPServers:
+    entries = facts.user.mcp.items()
+    return MCPServers(
+        MCPServer(
+            name,
+            command=entry.command,
+            env=entry.env,
+            url=entry.url,
+            headers=entry.headers,
+            tools=entry.tools,
+            trust_annotations=entry.trust_annotations,
+        )
+        for name, entry in entries
+    )
+
+
+def _tools(names: tuple[str, ...] | None, foreign: tuple[Tool, ...]) -> tuple[Tool, ...]:
+    """The tools of these names, our own and those of MCP servers; all of them for None."""
+    known = {tool.name: tool for tool in (*BUILTIN, *foreign)}
     if names is None:
-        return BUILTIN
-    known = {tool.name: tool for tool in BUILTIN}
+        return tuple(known.values())
     for name in names:
         if name not in known:
             raise ConfigurationError(f"--tools: unknown tool {name!r}; there are {', '.join(known)}")

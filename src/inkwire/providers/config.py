@@ -23,6 +23,7 @@ from inkwire.providers.catalog import CATALOG
 __all__ = [
     "PROJECT_FILE",
     "Config",
+    "MCPEntry",
     "PermissionMode",
     "ProviderEntry",
     "find_project_file",
@@ -57,6 +58,18 @@ class ProviderEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     local: bool | None = None
 
 
+class MCPEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One `[mcp.NAME]` table: a server whose tools the agent may use, by the command to start or by its address."""
+
+    command: tuple[str, ...] = ()
+    url: str = ""
+    env: dict[str, str] = {}
+    headers: dict[str, str] = {}
+    tools: tuple[str, ...] = ()
+    """Only these; empty: all."""
+    trust_annotations: bool = False
+
+
 class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What a configuration file says; None where it says nothing."""
 
@@ -64,7 +77,17 @@ class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     permission_mode: PermissionMode | None = None
     max_turns: int | None = None
     max_cost: float | None = None
+    max_time_seconds: float | None = None
     allowed_tools: tuple[str, ...] = ()
+    denied_tools: tuple[str, ...] = ()
+    """Rules that win over everything, `yolo` included: `bash(git push *)`, `write(secrets/*)`."""
+    continuations: int = 0
+    """How often an answer that was cut at the output limit is continued by itself, for each prompt."""
+    context_window: int | None = None
+    """In tokens; when the conversation fills it, a summary takes the place of its beginning."""
+    sandbox: bool = False
+    """Run `bash` in bubblewrap, where this machine has it."""
+    mcp: dict[str, MCPEntry] = {}
     providers: dict[str, ProviderEntry] = {}
 
 
