@@ -14,6 +14,7 @@ __all__ = ["AGENT", "COMMANDS", "PromptGroup", "main"]
 
 COMMANDS: dict[str, tuple[str, str]] = {
     "decode": ("inkwire.cli.decode", "Turn a captured stream into events, one JSON a line."),
+    "replay": ("inkwire.cli.replay", "Serve a recording as a stand-in for its provider."),
     "models": ("inkwire.cli.models", "List the models that can be reached from here."),
     "sessions": ("inkwire.cli.sessions", "List the conversations of this directory."),
     "config": ("inkwire.cli.config", "Show which setting came from where."),

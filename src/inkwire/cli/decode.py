@@ -14,7 +14,7 @@ import msgspec
 
 from inkwire import protocols
 from inkwire.assembler import Limits
-from inkwire.errors import ModelError
+from inkwire.errors import ConfigurationError, ModelError
 from inkwire.events import Event
 from inkwire.framing.frame import Frame
 from inkwire.framing.sse import SSEFramer
@@ -82,7 +82,10 @@ def decode(
 
 
 def _exchange(data: bytes, number: int | None) -> Exchange:
-    exchanges = read_recording(data)
+    try:
+        exchanges = read_recording(data)
+    except ConfigurationError as error:
+        raise click.UsageError(str(error)) from error
     if not exchanges:
         raise click.UsageError("the recording holds no exchange yet")
     if number is not None and number > len(exchanges):
