@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import gc
+import signal
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -15,7 +17,7 @@ from inkwire.events import MessageEnd, TextDelta
 from inkwire.providers.base import Target
 from inkwire.sync import SyncClient
 from tests.scripted_server import ScriptedServer
-from tests.test_client import LOST, WHOLE, chunk, entry, request
+from tests.test_client import DONE, LOST, STOP, WHOLE, chunk, entry, request
 
 HOLD = entry(chunk("x"), end="hold")
 
@@ -103,3 +105,59 @@ def test_closing_twice_is_nothing_and_a_closed_client_says_so(serve: Any) -> Non
     client.close()
     with pytest.raises(ClosedError):
         client.stream(request())
+
+
+def test_result_raises_what_iterating_raised(serve: Any) -> None:
+    with serve(LOST) as client:
+        stream = client.stream(request())
+        with pytest.raises(TransportError) as first:
+            list(stream)
+        with pytest.raises(TransportError) as second:
+            stream.result()
+    assert first.value is second.value
+
+
+def test_reading_twice_is_refused(serve: Any) -> None:
+    with serve(WHOLE) as client:
+        stream = client.stream(request())
+        assert stream.result().text == "Hello"
+        with pytest.raises(ClosedError):
+            list(stream)
+
+
+def test_a_stream_keeps_its_client_alive(serve: Any) -> None:
+    stream = serve(WHOLE).stream(request())
+    gc.collect()
+    assert stream.result().text == "Hello"
+    assert (stream.status, stream.request_id) == (200, "req_7")
+    assert stream.timings.ended is not None
+    stream.close()
+
+
+def test_events_that_came_together_take_one_trip(serve: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    trips = 0
+    run = asyncio.run_coroutine_threadsafe
+
+    def counted(*args: Any) -> Any:
+        nonlocal trips
+        trips += 1
+        return run(*args)
+
+    with serve(entry("".join(chunk("x") for _ in range(100)) + STOP + DONE)) as client:
+        monkeypatch.setattr(asyncio, "run_coroutine_threadsafe", counted)
+        assert len(list(client.stream(request()))) == 101
+        assert trips < 50
+        monkeypatch.undo()
+
+
+def test_ctrl_c_ends_the_wait_and_closes_the_connection(serve: Any) -> None:
+    with serve(HOLD) as client:
+        with client.stream(request()) as stream:
+            next(stream)
+            main = threading.main_thread().ident
+            assert main is not None
+            threading.Timer(0.1, signal.pthread_kill, (main, signal.SIGINT)).start()
+            with pytest.raises(KeyboardInterrupt):
+                next(stream)
+        assert stream.message is None
+        assert stream.partial.text == "x"

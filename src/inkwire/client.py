@@ -16,6 +16,7 @@ import asyncio
 import os
 import random as chance
 import time
+import weakref
 from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from types import TracebackType
@@ -71,7 +72,7 @@ class Client:
         self._retries, self._restarts = retries, restarts
         self._limits = limits
         self._sleep, self._random, self._now = sleep, random, now
-        self._open: dict[int, Any] = {}
+        self._open: weakref.WeakSet[ModelStream] = weakref.WeakSet()
         self._closed = False
         self._signer: Any = None
 
@@ -99,6 +100,7 @@ class Client:
         call = Call(
             name=f"{target.provider}/{target.model}",
             request=_http_request(target, request, encoded),
+            key=target.key,
             timeouts=request.timeouts,
             sign=self._sign if target.auth == "sigv4" else None,
             wire=wire,
@@ -125,9 +127,8 @@ class Client:
     async def aclose(self) -> None:
         """Close every open stream and all connections; idempotent."""
         self._closed = True
-        for reference in list(self._open.values()):
-            if (stream := reference()) is not None:
-                await stream.aclose()
+        for stream in list(self._open):
+            await stream.aclose()
         await self._transport.aclose()
 
     async def __aenter__(self) -> Self:

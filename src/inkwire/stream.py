@@ -14,7 +14,9 @@ from collections.abc import Coroutine, Mapping
 from types import TracebackType
 from typing import Any, NoReturn, Self, TypeVar
 
-from inkwire.call import Call, Timings
+import msgspec
+
+from inkwire.call import Attempts, Call, Timings
 from inkwire.errors import (
     ClosedError,
     ModelError,
@@ -24,20 +26,16 @@ from inkwire.errors import (
     TransportError,
 )
 from inkwire.events import Event, MessageEnd, Retrying, StreamReset
-from inkwire.messages import AssistantMessage
-from inkwire.pipeline import Pipeline
+from inkwire.messages import AssistantMessage, Timeouts
 from inkwire.protocols.service_errors import from_response, request_id_of
 from inkwire.transport.base import Response, Transport
-from inkwire.transport.retry import decide
-from inkwire.transport.timers import BodyTimers
+from inkwire.transport.endings import drain, read_error
+from inkwire.transport.timers import BodyTimers, TotalTimer
 
 __all__ = ["ModelStream"]
 
 _logger = logging.getLogger("inkwire")
 _Result = TypeVar("_Result")
-
-_DRAIN_SECONDS = 0.1
-_ERROR_BODY_SECONDS = 2.0
 
 
 class ModelStream:
@@ -47,11 +45,12 @@ class ModelStream:
     once `message_end` was handed out; `partial` is what has arrived at any time.
     """
 
-    def __init__(self, call: Call, transport: Transport, registry: dict[int, Any]) -> None:
+    def __init__(self, call: Call, transport: Transport, registry: weakref.WeakSet[ModelStream]) -> None:
         self._call = call
         self._transport = transport
         self._registry = registry
-        self._pipeline = self._new_pipeline(None)
+        self._pipeline = call.pipeline()
+        self._total = TotalTimer(call.timeouts.total_seconds)
         self._response: Response | None = None
         self._timers: BodyTimers | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -61,8 +60,7 @@ class ModelStream:
         self._held: list[Event] = []
         self._pending_error: ModelError | None = None
         self._wait_seconds: float | None = None
-        self._attempt = 0
-        self._retried = self._restarted = 0
+        self._attempts = Attempts(call)
         self._cancelled = False
         self._is_over = False
         self._was_closed = False
@@ -151,9 +149,14 @@ class ModelStream:
         return self
 
     async def __anext__(self) -> Event:
+        event = self.take_arrived()
+        return event if event is not None else await self._next_event()
+
+    def take_arrived(self) -> Event | None:
+        """The next of the events that are here already; None when it must be waited for, or there is none."""
         if self._next < len(self._batch) and not self._cancelled and not self._was_closed:
             return self._hand_out()
-        return await self._next_event()
+        return None
 
     def _hand_out(self) -> Event:
         event = self._batch[self._next]
@@ -209,10 +212,11 @@ class ModelStream:
         """The next events: of the wait, of the head, or of one read."""
         if self._loop is None:
             self._loop = asyncio.get_running_loop()
-            self._registry[id(self)] = weakref.ref(self)
+            self._registry.add(self)
             self.timings.started = time.monotonic()
         if self._wait_seconds is not None:
             seconds, self._wait_seconds = self._wait_seconds, None
+            self._total.spend(seconds)
             await self._stoppable(_awaited(self._call.sleep(seconds)))
             return []
         try:
@@ -225,58 +229,48 @@ class ModelStream:
 
     async def _ask(self) -> None:
         """One attempt up to its head."""
-        self._attempt += 1
+        self._attempts.number += 1
         self.status, self.headers = None, {}
-        self._pipeline = self._new_pipeline(None)
-        call = self._call
-        request = call.request
-        if call.sign is not None:
-            import msgspec
-
-            signed = await asyncio.to_thread(call.sign, request.method, request.url, request.headers, request.body)
-            request = msgspec.structs.replace(request, headers={**request.headers, **signed})
-        response = await self._stoppable(self._transport.send(request, call.timeouts))
+        self._pipeline = self._call.pipeline()
+        response = await self._head()
         if response is None:
             return
         self._response = response
         self.status, self.headers = response.status, response.headers
         self.timings.head = self.timings.head or time.monotonic()
         if not 200 <= response.status < 300:
-            raise from_response(response.status, response.headers, await self._error_body(response))
+            raise from_response(
+                response.status, response.headers, await read_error(response.body, self._call.limits.error_body_bytes)
+            )
         if response.status in (204, 205):
             raise ProtocolError(
                 f"the service answered with status {response.status}, which has no body; expected a stream",
                 status=response.status,
             )
-        self._pipeline = self._new_pipeline(response)
+        self._pipeline = self._call.pipeline(response.headers.get("content-type", ""))
         assert self._loop is not None
-        self._timers = BodyTimers(call.timeouts, self._expired, self._loop)
+        self._timers = BodyTimers(self._call.timeouts, self._total, self._expired, self._loop)
 
-    def _new_pipeline(self, response: Response | None) -> Pipeline:
-        call = self._call
-        return Pipeline(
-            call.wire,
-            call.options,
-            tools=call.tools,
-            limits=call.limits,
-            content_type="" if response is None else response.headers.get("content-type", ""),
-            provider=call.provider,
-            model=call.model,
-            id_seed=call.id_seed,
-            raw=call.raw,
-        )
-
-    async def _error_body(self, response: Response) -> bytes:
-        """The error's body as far as it comes in time and fits."""
-        kept = bytearray()
-        limit = self._call.limits.error_body_bytes
+    async def _head(self) -> Response | None:
+        """The response of one attempt; None when `cancel` or `aclose` came first."""
+        limits = self._call.timeouts
+        capped = self._total.cap(limits)
+        started = time.monotonic()
         try:
-            async with asyncio.timeout(_ERROR_BODY_SECONDS):
-                while len(kept) < limit and (data := await response.body.read()):
-                    kept += data
-        except (TimeoutError, ModelError):
-            pass
-        return bytes(kept[:limit])
+            return await self._stoppable(self._send(capped))
+        except ModelTimeoutError as error:
+            if capped is not limits and error.timer == "head":
+                raise self._total.error() from error
+            raise
+        finally:
+            self._total.spend(time.monotonic() - started)
+
+    async def _send(self, timeouts: Timeouts) -> Response:
+        request, sign = self._call.request, self._call.sign
+        if sign is not None:
+            signed = await asyncio.to_thread(sign, request.method, request.url, request.headers, request.body)
+            request = msgspec.structs.replace(request, headers={**request.headers, **signed})
+        return await self._transport.send(request, timeouts)
 
     async def _read(self) -> list[Event]:
         """The events of one read."""
@@ -289,6 +283,7 @@ class ModelStream:
         except ModelError as error:
             if self._cancelled or self._was_closed:
                 return []
+            timers.stop_waiting()
             events = pipeline.lost(error)
         else:
             timers.stop_waiting()
@@ -315,13 +310,8 @@ class ModelStream:
 
     def _failed(self, error: ModelError) -> list[Event]:
         """What follows a failed attempt: a retry, a restart, or the error."""
-        call, headers = self._call, self.headers
-        error.request_id = error.request_id or request_id_of(headers)
         committed = self._pipeline.committed
-        error.committed = committed
-        used = self._restarted if committed else self._retried
-        allowed = call.restarts if committed else call.retries
-        again = decide(error, headers, used, now=call.now, random=call.random) if used < allowed else None
+        again = self._attempts.after(error, self.headers, committed=committed, seconds_left=self._total.left)
         self._abort()
         if again is None:
             if error.partial is None:
@@ -330,12 +320,8 @@ class ModelStream:
             return []
         self._log(f"asking again in {again.delay_seconds:.2f} s: {type(error).__name__}", error)
         self._wait_seconds = again.delay_seconds
-        reason = _reason(error)
-        if committed:
-            self._restarted += 1
-            return [StreamReset(self._attempt + 1, reason)]
-        self._retried += 1
-        return [Retrying(self._attempt + 1, again.delay_seconds, reason)]
+        following, reason = self._attempts.number + 1, _reason(error)
+        return [StreamReset(following, reason) if committed else Retrying(following, again.delay_seconds, reason)]
 
     async def _stoppable(self, work: Coroutine[Any, Any, _Result]) -> _Result | None:
         """The work's result; None when `cancel` or `aclose` stopped it. The consumer's own cancellation passes."""
@@ -363,11 +349,7 @@ class ModelStream:
         if self._timers is not None:
             self._timers.close()
         try:
-            async with asyncio.timeout(_DRAIN_SECONDS):
-                while await response.body.read():
-                    pass
-        except (TimeoutError, ModelError):
-            pass
+            await drain(response.body)
         finally:
             self._abort()
 
@@ -399,7 +381,7 @@ class ModelStream:
             self.timings.ended = time.monotonic()
             if self._loop is not None:
                 self._log("cancelled" if self._cancelled else "done" if self.message else "closed")
-        self._registry.pop(id(self), None)
+        self._registry.discard(self)
 
     def __del__(self) -> None:
         response = getattr(self, "_response", None)
@@ -414,7 +396,7 @@ class ModelStream:
         _logger.info(
             "%s attempt %d status %s request %s after %.3f s: %s",
             self._call.name,
-            self._attempt,
+            self._attempts.number,
             self.status or (error.status if error else None) or "-",
             self.request_id or (error.request_id if error else None) or "-",
             time.monotonic() - started,

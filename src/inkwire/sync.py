@@ -9,13 +9,14 @@ from __future__ import annotations
 import asyncio
 import threading
 import weakref
-from collections.abc import Coroutine, Iterator
+from collections.abc import Coroutine, Iterator, Mapping
 from concurrent.futures import CancelledError, Future
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
+from inkwire.call import Timings
 from inkwire.client import Client
-from inkwire.errors import ClosedError, StreamCancelled
+from inkwire.errors import ClosedError
 from inkwire.events import Event
 from inkwire.messages import AssistantMessage, Request
 from inkwire.stream import ModelStream
@@ -92,7 +93,7 @@ class SyncClient:
 
     def stream(self, request: Request, **options: Any) -> SyncStream:
         """One answer as an iterator of events; options and errors are those of `Client.stream`."""
-        return SyncStream(self._client.stream(request, **options), self._portal)
+        return SyncStream(self._client.stream(request, **options), self, self._portal)
 
     def complete(self, request: Request) -> AssistantMessage:
         """The complete message of one answer."""
@@ -116,8 +117,9 @@ class SyncClient:
 class SyncStream:
     """The events of one answer: a context manager and an iterator, read once."""
 
-    def __init__(self, stream: ModelStream, portal: _Portal) -> None:
+    def __init__(self, stream: ModelStream, client: SyncClient, portal: _Portal) -> None:
         self._stream = stream
+        self._client = client  # a client that is dropped closes itself, but not under its streams
         self._portal = portal
 
     @property
@@ -130,17 +132,33 @@ class SyncStream:
         """What has arrived."""
         return self._stream.partial
 
+    @property
+    def request_id(self) -> str | None:
+        """The service's name for the last attempt."""
+        return self._stream.request_id
+
+    @property
+    def status(self) -> int | None:
+        """The HTTP status of the last attempt."""
+        return self._stream.status
+
+    @property
+    def headers(self) -> Mapping[str, str]:
+        """The response headers of the last attempt, names in lower case."""
+        return self._stream.headers
+
+    @property
+    def timings(self) -> Timings:
+        """When things happened."""
+        return self._stream.timings
+
     def cancel(self) -> None:
         """End the stream quietly, from any thread."""
         self._stream.cancel()
 
     def result(self) -> AssistantMessage:
         """The complete message, read to its end if nobody did. Raises `StreamCancelled` after a cancel."""
-        for _ in self:
-            pass
-        if (message := self._stream.message) is None:
-            raise StreamCancelled(partial=self._stream.partial)
-        return message
+        return self._portal.run(self._stream.result())
 
     def close(self) -> None:
         """Close the connection; idempotent."""
@@ -155,9 +173,12 @@ class SyncStream:
         self.close()
 
     def __iter__(self) -> Iterator[Event]:
+        aiter(self._stream)  # refuses what was read to its end
         return self
 
     def __next__(self) -> Event:
+        if (event := self._stream.take_arrived()) is not None:
+            return event
         try:
             return self._portal.run(_next(self._stream))
         except _End:

@@ -1,7 +1,8 @@
 """What became of an attempt in; whether to ask again, and after how long, out. Pure: clock and chance are given.
 
 Asked again while nothing was handed out: lost and refused connections, time-outs, statuses 408, 409, 429 and 5xx, an
-overload or an end that came inside a 200 stream. Never: what the service calls final, an exhausted quota, damage.
+overload or an end that came inside a 200 stream. Never: what the service calls final, an exhausted quota, damage, a
+call whose total time is over. `x-should-retry` is obeyed on a service's error; an exhausted quota stays exhausted.
 The service's word on the wait counts if it is finite and in (0, 120] s; a longer one is not waited for.
 """
 
@@ -12,12 +13,14 @@ from collections.abc import Callable, Mapping
 
 import msgspec
 
-from inkwire.errors import ModelError
+from inkwire.errors import ModelError, ModelTimeoutError, QuotaError, ServiceError
 
 __all__ = ["Retry", "decide", "retry_after_seconds"]
 
 _LONGEST_WAIT = 120.0
 _BASE, _CAP = 0.5, 8.0
+_DOUBLINGS = 10
+"""More would overflow some day, and the cap is reached long before."""
 
 
 class Retry(msgspec.Struct, frozen=True):
@@ -49,14 +52,16 @@ def decide(
     if asked is not None:
         # A little later than asked, so that all who wait do not come back at once.
         return Retry(asked * (1 + 0.25 * random())) if asked <= _LONGEST_WAIT else None
-    return Retry(min(_BASE * 2.0**attempt, _CAP) * (0.75 + 0.25 * random()))
+    return Retry(min(_BASE * 2.0 ** min(attempt, _DOUBLINGS), _CAP) * (0.75 + 0.25 * random()))
 
 
 def _may_retry(error: ModelError, word: str) -> bool:
     if word.lower() == "false":
         error.retryable = False
         return False
-    return error.retryable is True or (word.lower() == "true" and error.status is not None)
+    if isinstance(error, QuotaError) or (isinstance(error, ModelTimeoutError) and error.timer == "total"):
+        return False
+    return error.retryable is True or (word.lower() == "true" and isinstance(error, ServiceError))
 
 
 def retry_after_seconds(headers: Mapping[str, str], now: Callable[[], float]) -> float | None:

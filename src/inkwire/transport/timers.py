@@ -1,4 +1,4 @@
-"""Timers of one body: which one ran out, and when to look again. All stand still while the consumer is busy.
+"""Timers of a call and of one body: which ran out, and when to look again. All stand still while the consumer is busy.
 
 One call of the loop's `call_later` is armed at a time, for the nearest deadline, and armed again when it finds
 that bytes came in between; a read costs two looks at the clock and nothing else.
@@ -7,16 +7,19 @@ that bytes came in between; a read costs two looks at the clock and nothing else
 from __future__ import annotations
 
 import asyncio
+import math
 import weakref
 from collections.abc import Callable
+
+import msgspec
 
 from inkwire.errors import ModelTimeoutError, Timer
 from inkwire.messages import Timeouts
 
-__all__ = ["AFTER_FINISH_SECONDS", "BodyTimers"]
+__all__ = ["AFTER_FINISH_SECONDS", "BodyTimers", "TotalTimer"]
 
 AFTER_FINISH_SECONDS = 10.0
-"""Silence after a finish reason ends the message; late usage and calls have come by then."""
+"""Silence after a finish reason, or mere keep-alives, ends the message; late usage and calls have come by then."""
 
 _WORDS: dict[Timer, str] = {
     "idle": "no byte came for {:g} s",
@@ -25,19 +28,53 @@ _WORDS: dict[Timer, str] = {
 }
 
 
+class TotalTimer:
+    """The time that one call may wait in all: for heads, reads and before retries, over all attempts."""
+
+    def __init__(self, seconds: float | None) -> None:
+        self._seconds = seconds
+        self._spent = 0.0
+
+    @property
+    def left(self) -> float:
+        """Seconds; infinite when the timer is off."""
+        return math.inf if self._seconds is None else self._seconds - self._spent
+
+    def spend(self, seconds: float) -> None:
+        """So much was waited."""
+        self._spent += seconds
+
+    def cap(self, timeouts: Timeouts) -> Timeouts:
+        """The timeouts with a head that ends with the call. Raises `ModelTimeoutError` when nothing is left."""
+        if self.left <= 0:
+            raise self.error()
+        head = timeouts.head_seconds
+        if self.left >= (math.inf if head is None else head):
+            return timeouts
+        return msgspec.structs.replace(timeouts, head_seconds=self.left)
+
+    def error(self) -> ModelTimeoutError:
+        """What is raised when it ran out."""
+        return ModelTimeoutError(_WORDS["total"].format(self._seconds or 0), timer="total", phase="head")
+
+
 class BodyTimers:
     """Measures the time spent waiting, and calls `expire` with the error when a timer runs out."""
 
     def __init__(
-        self, timeouts: Timeouts, expire: Callable[[ModelTimeoutError], None], loop: asyncio.AbstractEventLoop
+        self,
+        timeouts: Timeouts,
+        total: TotalTimer,
+        expire: Callable[[ModelTimeoutError], None],
+        loop: asyncio.AbstractEventLoop,
     ) -> None:
         self._timeouts = timeouts
+        self._total = total
         self._expire = weakref.WeakMethod(expire)
         self._loop = loop
         self._handle: asyncio.TimerHandle | None = None
         self._waiting_since: float | None = None
         self._without_progress = 0.0
-        self._in_all = 0.0
         self._after_finish = False
 
     def start_waiting(self) -> None:
@@ -52,7 +89,7 @@ class BodyTimers:
             waited = self._loop.time() - self._waiting_since
             self._waiting_since = None
             self._without_progress += waited
-            self._in_all += waited
+            self._total.spend(waited)
 
     def progress(self) -> None:
         """A real event was among them."""
@@ -62,6 +99,7 @@ class BodyTimers:
         """The finish reason came: from now on silence is short."""
         if not self._after_finish:
             self._after_finish = True
+            self._without_progress = 0.0
             if self._handle is not None:
                 self._handle.cancel()
                 self._handle = None
@@ -78,17 +116,16 @@ class BodyTimers:
         since = self._waiting_since
         waited = 0.0 if since is None else self._loop.time() - since
         limits = self._timeouts
-        idle = limits.idle_seconds
+        idle, progress = limits.idle_seconds, limits.progress_seconds
         if self._after_finish:
-            idle = AFTER_FINISH_SECONDS if idle is None else min(idle, AFTER_FINISH_SECONDS)
+            idle, progress = _at_most(idle), _at_most(progress)
         left: list[tuple[float, Timer, float]] = []
         if idle is not None:
             left.append((idle - waited, "idle", idle))
-        if limits.progress_seconds is not None:
-            spent = self._without_progress + waited
-            left.append((limits.progress_seconds - spent, "progress", limits.progress_seconds))
+        if progress is not None:
+            left.append((progress - self._without_progress - waited, "progress", progress))
         if limits.total_seconds is not None:
-            left.append((limits.total_seconds - self._in_all - waited, "total", limits.total_seconds))
+            left.append((self._total.left - waited, "total", limits.total_seconds))
         return left
 
     def _arm(self) -> None:
@@ -108,6 +145,10 @@ class BodyTimers:
             return
         if (expire := self._expire()) is not None:
             expire(ModelTimeoutError(_WORDS[timer].format(length), timer=timer, phase="body"))
+
+
+def _at_most(seconds: float | None) -> float:
+    return AFTER_FINISH_SECONDS if seconds is None else min(seconds, AFTER_FINISH_SECONDS)
 
 
 def _ring(timers: weakref.ref[BodyTimers]) -> None:
