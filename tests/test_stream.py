@@ -11,7 +11,7 @@ import pytest
 
 from inkwire.client import Client
 from inkwire.errors import ModelTimeoutError, ServerError
-from inkwire.events import MessageEnd, TextDelta
+from inkwire.events import MessageEnd, Retrying, TextDelta
 from inkwire.messages import Timeouts
 from inkwire.providers.base import Target
 from inkwire.transport import timers
@@ -41,6 +41,23 @@ async def test_a_cancel_while_signing_sends_nothing(monkeypatch: pytest.MonkeyPa
                 assert await reader is None
             may_end.set()
     assert server.seen == []
+
+
+@pytest.mark.parametrize("by_task", [True, False], ids=["task", "stream"])
+async def test_a_cancel_just_before_the_wait_leaves_nothing_unawaited(by_task: bool) -> None:
+    async with ScriptedServer([FAILING]) as server, client_of(server) as client:
+        stream = client.stream(request())
+        assert isinstance(await anext(stream), Retrying)
+        reader = asyncio.ensure_future(anext(stream, None))
+        # Runs after the reader's step, before the first step of the wait that it starts.
+        asyncio.get_running_loop().call_soon(reader.cancel if by_task else stream.cancel)
+        async with asyncio.timeout(60):
+            if by_task:
+                with pytest.raises(asyncio.CancelledError):
+                    await reader
+            else:
+                assert await reader is None
+        gc.collect()
 
 
 async def test_the_total_time_counts_the_wait_for_the_head() -> None:

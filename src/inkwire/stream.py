@@ -217,7 +217,7 @@ class ModelStream:
         if self._wait_seconds is not None:
             seconds, self._wait_seconds = self._wait_seconds, None
             self._total.spend(seconds)
-            await self._stoppable(_awaited(self._call.sleep(seconds)))
+            await self._stoppable(self._sleep(seconds))
             return []
         try:
             if self._response is None:
@@ -226,6 +226,10 @@ class ModelStream:
             return await self._read()
         except ModelError as error:
             return self._failed(error)
+
+    async def _sleep(self, seconds: float) -> None:
+        # Made in here: a cancel may come before this has begun, and a coroutine made outside would never be awaited.
+        await self._call.sleep(seconds)
 
     async def _ask(self) -> None:
         """One attempt up to its head."""
@@ -408,10 +412,6 @@ def _discard(result: object) -> None:
     body = getattr(result, "body", None)
     if body is not None:
         body.abort()
-
-
-async def _awaited(work: Any) -> None:
-    await work
 
 
 def _reason(error: ModelError) -> str:

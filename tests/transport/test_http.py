@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from inkwire.client import Client
-from inkwire.errors import ConfigurationError, ModelError, ProtocolError, TransportError
+from inkwire.errors import ConfigurationError, ModelError, ModelTimeoutError, ProtocolError, TransportError
 from inkwire.events import MessageEnd, TextDelta
 from inkwire.messages import Timeouts
 from inkwire.providers.base import Target
@@ -181,6 +181,25 @@ async def test_a_service_that_quotes_the_key_does_not_get_it_shown() -> None:
             with pytest.raises(ModelError, match="Incorrect API key") as caught:
                 await client.complete(request())
     assert "sk-secret-key" not in str(caught.value) + repr(caught.value) + caught.value.message
+
+
+async def test_a_connection_that_is_not_accepted_ends_with_the_connect_timer() -> None:
+    with socket.socket() as full:
+        full.bind(("127.0.0.1", 0))
+        full.listen(0)
+        others = [socket.socket() for _ in range(8)]
+        try:
+            for other in others:  # fill the backlog, so that the next connection hangs
+                other.setblocking(False)
+                other.connect_ex(full.getsockname())
+            target = Target("t", "m", f"http://127.0.0.1:{full.getsockname()[1]}/v1", "chat")
+            async with Client(resolve=lambda model: target, retries=0) as client:
+                with pytest.raises(ModelTimeoutError) as caught:
+                    await client.complete(request(timeouts=Timeouts(connect_seconds=0.1)))
+        finally:
+            for other in others:
+                other.close()
+    assert (caught.value.timer, caught.value.phase, caught.value.retryable) == ("connect", "connect", True)
 
 
 async def test_certificates_that_cannot_be_read_are_a_configuration_error(tmp_path: Path) -> None:
