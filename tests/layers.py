@@ -21,7 +21,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("agent",),
     ("__init__",),
     ("local", "replay"),
-    ("terminal", "inspector"),
+    ("terminal", "inspector", "demo"),
     ("cli", "__main__"),
 )
 
