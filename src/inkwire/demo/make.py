@@ -14,7 +14,7 @@ from typing import Any
 
 import msgspec
 
-__all__ = ["DIRECTORY", "recordings"]
+__all__ = ["DIRECTORY", "main", "recordings"]
 
 DIRECTORY = Path(__file__).parent / "scenarios"
 

@@ -15,7 +15,7 @@ from typing import Any
 from inkwire.recording import Exchange, protocol_of, protocol_of_url
 from inkwire.replay.plan import content_type_of
 
-__all__ = ["Choice"]
+__all__ = ["Choice", "wants_stream"]
 
 
 class Choice:

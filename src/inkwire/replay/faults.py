@@ -10,7 +10,7 @@ import msgspec
 from inkwire.errors import ConfigurationError
 from inkwire.replay.plan import Answer, End, Piece, event_ends
 
-__all__ = ["KINDS", "Fault", "broken", "parse_fault", "refusal"]
+__all__ = ["KINDS", "Fault", "broken", "error_body", "parse_fault", "refusal"]
 
 KINDS = {
     "cut": ("cut:N", "after N bytes the body ends, as if it were whole"),

@@ -11,7 +11,7 @@ import msgspec
 from inkwire.framing.sniff import sniff
 from inkwire.recording import Exchange, protocol_of
 
-__all__ = ["Answer", "End", "Piece", "answer_of", "content_type_of", "event_ends"]
+__all__ = ["UNTIMED_SECONDS", "Answer", "End", "Piece", "answer_of", "content_type_of", "event_ends"]
 
 End: TypeAlias = Literal["eof", "reset", "stall"]
 
