@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
+import asyncio
 import os
 import sys
 from pathlib import Path
@@ -11,10 +11,12 @@ import pytest
 
 from inkwire.errors import ConfigurationError
 from inkwire.local.llama_server import TEMPLATE, LlamaServer
-from inkwire.local.model_package import packaged_model
 
 LOADS = 'import sys; print(\'{"address": "http://127.0.0.1:9"}\', flush=True); sys.stdin.read()'
 FAILS = 'import sys; print("no such tensor", file=sys.stderr); print(\'{"error": "bad file"}\', flush=True)'
+LATE = 'import sys, time; time.sleep(0.5); print(\'{"address": "http://127.0.0.1:9"}\', flush=True); sys.stdin.read()'
+ECHOES = 'import sys, json; print(json.dumps({"address": sys.stdin.readline().strip()}), flush=True); sys.stdin.read()'
+TELLS_ENVIRONMENT = 'import os, json; print(json.dumps({"error": " ".join(os.environ)}), flush=True)'
 DIES = "raise SystemExit(3)"
 DEAF = 'import time; print(\'{"address": "http://127.0.0.1:9"}\', flush=True); time.sleep(1000)'
 
@@ -31,15 +33,23 @@ async def test_a_model_is_loaded_and_its_child_ended(tmp_path: Path) -> None:
     async with server(tmp_path, LOADS, said) as running:
         child = running._child
         assert child is not None
-        assert running.target("small").base_url == "http://127.0.0.1:9/v1"
-        assert running.target("small", "anthropic").base_url == "http://127.0.0.1:9"
+        target = running.target()
+        assert (target.provider, target.model, target.base_url) == ("local", "small", "http://127.0.0.1:9/v1")
+        assert target.quirks.think_tags
+        assert running.target("anthropic").base_url == "http://127.0.0.1:9"
         with pytest.raises(ConfigurationError, match="gemini"):
-            running.target("small", "gemini")
+            running.target("gemini")
+        await running.start()
+        assert running._child is child
     assert child.returncode == 0
+    assert not running.running
     assert "small.gguf" in said[0]
 
 
-@pytest.mark.parametrize(("program", "word"), [(FAILS, "bad file\nno such tensor"), (DIES, "without a word")])
+@pytest.mark.parametrize(
+    ("program", "word"),
+    [(FAILS, "bad file\nno such tensor"), (DIES, "without a word"), ("print('hello')", "it said b'hello")],
+)
 async def test_a_model_that_cannot_be_loaded_says_why(tmp_path: Path, program: str, word: str) -> None:
     with pytest.raises(ConfigurationError, match=word):
         await server(tmp_path, program).start()
@@ -63,27 +73,50 @@ async def test_a_child_that_does_not_listen_is_killed(tmp_path: Path, monkeypatc
         os.kill(child.pid, 0)
 
 
-def test_slices_are_joined_checked_and_kept(tmp_path: Path) -> None:
-    pieces = [tmp_path / "a", tmp_path / "b"]
-    for piece, data in zip(pieces, (b"half", b"and half"), strict=True):
-        piece.write_bytes(data)
-    right = hashlib.sha256(b"halfand half").hexdigest()
-    done: list[int] = []
-    cache = tmp_path / "cache"
-    path = packaged_model(
-        cache, slices=iter(pieces), size=12, sha256=right, progress=lambda now, total: done.append(now)
-    )
-    assert path.read_bytes() == b"halfand half"
-    assert done == [4, 12]
-    assert packaged_model(cache, slices=iter(()), size=12, sha256=right) == path
+async def test_a_long_wait_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("inkwire.local.llama_server._REPORT_SECONDS", 0.05)
+    said: list[str] = []
+    async with server(tmp_path, LATE, said):
+        assert any(words.startswith("still loading") for words in said)
+        assert said[-1] == "the model is loaded"
 
 
-def test_slices_that_are_not_the_model_leave_nothing(tmp_path: Path) -> None:
-    piece = tmp_path / "a"
-    piece.write_bytes(b"something else")
-    with pytest.raises(ConfigurationError, match="sha256"):
-        packaged_model(tmp_path / "cache", slices=iter([piece]), size=12, sha256="0" * 64)
-    assert list((tmp_path / "cache").iterdir()) == []
+async def test_a_wait_that_is_cancelled_leaves_no_child(tmp_path: Path) -> None:
+    waiting = server(tmp_path, "import time; time.sleep(1000)")
+    start = asyncio.create_task(waiting.start())
+    while waiting._child is None:
+        await asyncio.sleep(0.01)
+    pid = waiting._child.pid
+    start.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await start
+    with pytest.raises(ProcessLookupError):
+        os.kill(pid, 0)
+
+
+async def test_the_key_of_a_run_goes_to_the_child_and_to_the_target_alone(tmp_path: Path) -> None:
+    async with server(tmp_path, ECHOES) as running:
+        target = running.target()
+    assert target.key
+    assert target.base_url == f"{target.key}/v1"
+    assert target.key not in repr(target).replace(target.base_url, "")
+    assert target.key != server(tmp_path, ECHOES).target().key
+
+
+async def test_the_child_gets_no_keys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
+    with pytest.raises(ConfigurationError) as caught:
+        await server(tmp_path, TELLS_ENVIRONMENT).start()
+    assert "PATH" in str(caught.value)
+    assert "OPENAI_API_KEY" not in str(caught.value)
+
+
+async def test_a_missing_extra_names_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("inkwire.local.llama_server.find_spec", lambda name: None)
+    model = tmp_path / "small.gguf"
+    model.write_bytes(b"GGUF")
+    with pytest.raises(ConfigurationError, match=r"pip install 'inkwire\[local\]'"):
+        await LlamaServer(model).start()
 
 
 def test_the_template_is_in_the_package() -> None:

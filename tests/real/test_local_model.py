@@ -53,7 +53,7 @@ async def asked(protocol: str) -> AsyncIterator[Client]:
     path = packaged_model(Path(platformdirs.user_cache_dir("inkwire", appauthor=False)) / "models")
     async with (
         LlamaServer(path, template=TEMPLATE) as server,
-        Client(resolve=lambda model: server.target(MODEL_NAME, protocol)) as client,
+        Client(resolve=lambda model: server.target(protocol)) as client,
     ):
         yield client
 

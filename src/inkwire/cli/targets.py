@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import sys
 from pathlib import Path
 
@@ -62,7 +63,7 @@ class Targets:
         if model == FALLBACK and self._reader is not None:
             return self._reader.target
         if self._local is not None and model == f"{_LOCAL}/{self._local[0]}":
-            return self._local[1].target(self._local[0], self._options.protocol or "chat")
+            return self._local[1].target(self._options.protocol or "chat")
         return resolve(
             model,
             environ=self._facts.environ,
@@ -80,19 +81,25 @@ class Targets:
 
     async def _load(self, name: str) -> str:
         """Starts a model of this machine, and gives its full name: a GGUF file, or the one that packages carry."""
+        if not name:
+            raise ConfigurationError(f"no model after {_LOCAL + '/'!r}: write {_LOCAL}/PATH, the path of a GGUF file")
+        if self._local is not None and self._local[0] == name and self._local[1].running:
+            return f"{_LOCAL}/{name}"
         if name == MODEL_NAME:
             import platformdirs
 
             cache = Path(platformdirs.user_cache_dir("inkwire", appauthor=False)) / "models"
-            path, template = packaged_model(cache, progress=_bar), TEMPLATE
+            # In a thread: over a gigabyte is read, for some seconds.
+            path, template = await asyncio.to_thread(packaged_model, cache, progress=_bar), TEMPLATE
         else:
             path, template = _path(name), None
         server = LlamaServer(path, template=template, progress=_say)
         await server.start()
-        if self._local is not None:
-            await self._local[1].aclose()
-        self._local = (path.stem, server)
-        return f"{_LOCAL}/{path.stem}"
+        # Only now: a model that cannot be loaded leaves the one before as it is.
+        before, self._local = self._local, (name, server)
+        if before is not None:
+            await before[1].aclose()
+        return f"{_LOCAL}/{name}"
 
     async def _listed(self, base_url: str) -> Choice:
         """The first model that an address lists, when the user gave an address and no name."""
@@ -118,11 +125,11 @@ def _say(words: str) -> None:
 
 
 def _bar(done: int, total: int) -> None:
-    """How far the joining of a model's slices is, on one line of a terminal."""
+    """How far the joining or the checking of the model is, on one line of a terminal."""
     if sys.stderr.isatty():
         filled = 30 * done // total
         end = "\n" if done == total else ""
-        line = f"\rjoining the model [{'#' * filled}{'.' * (30 - filled)}] {100 * done // total:3d} %"
+        line = f"\rchecking the model [{'#' * filled}{'.' * (30 - filled)}] {100 * done // total:3d} %"
         print(line, end=end, file=sys.stderr, flush=True)  # noqa: T201
     elif done == total:
-        _say("the model is joined and checked")
+        _say("the model is checked")

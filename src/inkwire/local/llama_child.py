@@ -1,7 +1,8 @@
 """A GGUF file in; llama.cpp's own server on loopback, in this process, out.
 
-`python -m inkwire.local.llama_child` prints one line of JSON when the model is loaded, `{"address": …}` or
-`{"error": …}`, and ends when its standard input is closed: so it ends with whoever started it, however that ended.
+`python -m inkwire.local.llama_child MODEL NAME CONTEXT [TEMPLATE]` reads the key that clients must send from the first
+line of its standard input, prints one line of JSON when the model is loaded, `{"address": …}` or `{"error": …}`, and
+ends when its standard input is closed, also while it loads: so with whoever started it, however that ended.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import json
 import os
 import sys
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 __all__ = ["main"]
@@ -24,23 +26,34 @@ def main(arguments: list[str]) -> None:
     os.environ.update(GOMP_SPINCOUNT="0", OMP_WAIT_POLICY="PASSIVE")
     out = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # what llama.cpp prints goes to standard error
+    key = sys.stdin.buffer.readline().decode().strip()
+    watch = Thread(target=_end_with_input, daemon=True)
+    watch.start()
     try:
-        server: Any = _serve(model, name, int(context), template[0] if template else "")
+        server: Any = _serve(model, name, int(context), key, template[0] if template else "")
         answer = {"address": server.listening_address}
     except Exception as error:
         answer = {"error": f"{type(error).__name__}: {error}"}
     out.write(json.dumps(answer) + "\n")
     out.flush()
+    watch.join()
+
+
+def _end_with_input() -> None:
     sys.stdin.buffer.read()
+    # At once: llama.cpp's own end waits for the answers that are under way.
     os._exit(0)
 
 
-def _serve(model: str, name: str, context: int, template: str) -> Any:
+def _serve(model: str, name: str, context: int, key: str, template: str) -> Any:
     import xllamacpp
 
     params = xllamacpp.CommonParams()
     params.model.path = model
+    params.hostnames = ["127.0.0.1"]
     params.port = 0
+    params.api_keys = [key]
+    params.ui = False
     params.n_ctx = context
     params.n_parallel = 1
     params.use_jinja = True

@@ -1,16 +1,19 @@
 """Installed packages in, the path of the small model that they carry, joined and checked, out (extra `local-model`).
 
 The model is Qwen2.5-Coder-1.5B-Instruct, 4 bits, by Alibaba Cloud (Apache-2.0), in 22 slices that somebody else
-published: so every byte is checked against the official file's sha256 before use, and it is never a default.
+published: so every byte is checked against the official file's sha256 before every use, and it is never a default.
 """
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Callable, Iterable, Iterator
 from importlib.util import find_spec
 from pathlib import Path
+from typing import BinaryIO
 
 from inkwire.errors import ConfigurationError
 
@@ -21,42 +24,59 @@ _PARTS = 22
 _BYTES = 1_117_320_768
 _SHA256 = "cc324af070c2ecbfd324a30884d2f951a7ff756aba85cb811a6ec436933bb046"
 _BLOCK = 4 * 2**20
+_ABANDONED_SECONDS = 600.0
 
 
 def packaged_model(
     cache: Path,
     *,
     progress: Callable[[int, int], None] = lambda done, total: None,
-    slices: Iterator[Path] | None = None,
+    slices: Iterable[Path] | None = None,
     size: int = _BYTES,
     sha256: str = _SHA256,
 ) -> Path:
-    """The model's file in `cache`, made from its slices the first time; `progress` is told (bytes done, in all).
+    """The model's file in `cache`, checked; made from its slices the first time, or when it is no longer what it was.
+
+    `progress` is told (bytes done, in all).
 
     Raises `ConfigurationError` when the packages are missing, or what they carry is not the model.
     """
     path = cache / f"{MODEL_NAME}.gguf"
-    if path.is_file() and path.stat().st_size == size:
+    if path.is_file() and path.stat().st_size == size and _sum((path,), size, progress) == sha256:
         return path
     cache.mkdir(parents=True, exist_ok=True)
+    _forget_abandoned(cache)
     made = path.with_suffix(f".{os.getpid()}.part")
-    digest, done = hashlib.sha256(), 0
     try:
         with made.open("wb") as out:
-            for piece in slices if slices is not None else _slices():
-                for block in _blocks(piece):
-                    out.write(block)
-                    digest.update(block)
-                    done += len(block)
-                    progress(done, size)
-        if digest.hexdigest() != sha256:
-            raise ConfigurationError(
-                f"the packages do not carry the model: sha256 {digest.hexdigest()} of {done:,} bytes, expected {sha256}"
-            )
+            seen = _sum(slices if slices is not None else _slices(), size, progress, out)
+        if seen != sha256:
+            raise ConfigurationError(f"the packages do not carry the model: its sha256 is {seen}, expected {sha256}")
         made.replace(path)
     finally:
         made.unlink(missing_ok=True)
     return path
+
+
+def _sum(pieces: Iterable[Path], size: int, progress: Callable[[int, int], None], copy: BinaryIO | None = None) -> str:
+    """The sha256 of the files one after the other, which are written to `copy` on the way."""
+    digest, done = hashlib.sha256(), 0
+    for piece in pieces:
+        for block in _blocks(piece):
+            digest.update(block)
+            if copy is not None:
+                copy.write(block)
+            done += len(block)
+            progress(done, size)
+    return digest.hexdigest()
+
+
+def _forget_abandoned(cache: Path) -> None:
+    """Removes what killed processes left; one that is still joining writes every second."""
+    for part in cache.glob(f"{MODEL_NAME}.*.part"):
+        with contextlib.suppress(FileNotFoundError):
+            if time.time() - part.stat().st_mtime > _ABANDONED_SECONDS:
+                part.unlink()
 
 
 def _slices() -> Iterator[Path]:
