@@ -5,7 +5,9 @@ Runs with `scripts/test --real`, which installs the extras `local` and `local-mo
 
 from __future__ import annotations
 
+import asyncio
 import os
+import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -112,6 +114,11 @@ async def test_a_cut_answer_runs_nothing(protocol: str) -> None:
         assert not message.executable_calls
         # This server reports a cut call as completed on one protocol; the broken arguments close the gate there.
         assert message.stop_reason == "max_tokens" or message.calls[0].arguments_error is not None
+        # It answers 500 to a history with broken arguments: what was cut must not go back as it came.
+        results = [ToolResultMessage.of(each, "Not run: the call was cut.", is_error=True) for each in message.calls]
+        history = (*long.messages, message, *results, UserMessage.of("Never mind. Say the word red and nothing else."))
+        after = await client.complete(msgspec.structs.replace(long, messages=history))
+        assert after.usage.output_tokens
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
@@ -124,3 +131,20 @@ async def test_leaving_in_the_middle_leaves_a_server_that_answers(protocol: str)
                     break
         again = await client.complete(request("Say the word green and nothing else.", max_tokens=20))
         assert "green" in again.text.lower()
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+async def test_the_agent_reads_the_file_and_answers_from_it(protocol: str, tmp_path: Path) -> None:
+    (tmp_path / "README.md").write_text(README)
+    command = ("-m", f"local/{MODEL_NAME}", "--protocol", protocol, "--no-session", "-p")
+    agent = await asyncio.create_subprocess_exec(
+        Path(sys.executable).with_name("inkwire"),
+        *command,
+        "Read README.md and tell me how to start this project",
+        cwd=tmp_path,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+    )
+    answer, told = await agent.communicate()
+    assert agent.returncode == 0, told.decode()
+    assert b"make serve" in answer

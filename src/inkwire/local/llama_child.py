@@ -60,6 +60,8 @@ def _serve(model: str, name: str, context: int, key: str, template: str) -> Any:
     params.model_alias = {name}
     if template:
         params.chat_template = Path(template).read_text(encoding="utf-8")
+        # Where a request says none: at llama.cpp's 0.8 a small model asks for the same file again and again.
+        params.sampling.temp = 0.0
     params.cpuparams.n_threads = _THREADS
     params.cpuparams_batch.n_threads = _THREADS
     return xllamacpp.Server(params)
