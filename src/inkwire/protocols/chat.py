@@ -28,7 +28,7 @@ from inkwire.fragments import (
 )
 from inkwire.framing.frame import Frame
 from inkwire.messages import StopReason
-from inkwire.protocols.base import DecodeOptions, Decoder, HistoryRules, WireProtocol
+from inkwire.protocols.base import DecodeOptions, Decoder, WireProtocol
 from inkwire.protocols.chat_request import encode
 from inkwire.protocols.chat_usage import find_usage
 from inkwire.protocols.payload import is_sentinel, read_object
@@ -333,6 +333,4 @@ def _decoder(options: DecodeOptions) -> Decoder:
     return with_text_quirks(ChatDecoder(options), options.quirks)
 
 
-PROTOCOL = WireProtocol(
-    name="chat", encode=encode, decoder=_decoder, history=HistoryRules(tool_call_ids="any", free_text_tools=False)
-)
+PROTOCOL = WireProtocol(name="chat", encode=encode, decoder=_decoder)
