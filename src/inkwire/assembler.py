@@ -47,7 +47,7 @@ from inkwire.messages import (
 )
 from inkwire.text_parts import OpenText, tool_markup_in
 
-__all__ = ["Assembler", "Limits"]
+__all__ = ["Assembler", "Limits", "OpenOpaque"]
 
 _SEVERITY: dict[StopReason, int] = {
     # Of several reasons the most severe counts; of equals the last.
@@ -82,7 +82,7 @@ class Limits(msgspec.Struct, frozen=True):
     error_body_bytes: int = 64 * 1024
 
 
-class _OpenOpaque:
+class OpenOpaque:
     """A block that only its provider understands, while it arrives."""
 
     __slots__ = ("kind", "opaque")
@@ -100,7 +100,7 @@ class Assembler:
     """Assembles one message; `feed` fragments, then `finish`.
 
     `error` is set, never raised, so that the events before it are handed out first; after it, or after the message
-    was handed out (`ended`), nothing comes any more.
+    was handed out (`ended`), nothing comes any more. What is held meanwhile may be looked at, never changed.
     """
 
     def __init__(
@@ -117,7 +117,7 @@ class Assembler:
         self._tools = frozenset(tools)
         self._limits = limits
         self._message_limit = limits.message_bytes
-        self._provider, self._protocol, self._model = provider, protocol, model
+        self._provider, self._protocol, self.model = provider, protocol, model
         self._new_id = _numbered_id(id_seed)
         self._done_completes = done_completes
         self.error: ModelError | None = None
@@ -126,7 +126,7 @@ class Assembler:
         self.position = 0
         """The number of the payload that is being read; the pipeline sets it, warnings carry it."""
         self._restarts = 0
-        self._warnings: list[StreamWarning] = []
+        self.warnings: list[StreamWarning] = []
         self._handlers: dict[type, Callable[[Any, list[Event]], None]] = {
             TextFragment: self._on_text,
             ReasoningFragment: self._on_reasoning,
@@ -143,23 +143,23 @@ class Assembler:
         self._begin()
 
     def _begin(self) -> None:
-        self._parts: list[OpenText | OpenCall | _OpenOpaque] = []
-        self._by_key: dict[tuple[str, Key], OpenText | _OpenOpaque] = {}
-        self._book = CallBook(self._parts, self._tools, self._new_id)
+        self.parts: list[OpenText | OpenCall | OpenOpaque] = []
+        self._by_key: dict[tuple[str, Key], OpenText | OpenOpaque] = {}
+        self._book = CallBook(self.parts, self._tools, self._new_id)
         self._size = 0
-        self._usage: dict[str, int] = {}
-        self._response_id: str | None = None
-        self._stop: StopReason | None = None
-        self._raw_stop: str | None = None
+        self.usage: dict[str, int] = {}
+        self.response_id: str | None = None
+        self.stop: StopReason | None = None
+        self.raw_stop: str | None = None
         self._done = False
-        self._damaged = False
+        self.damaged = False
 
     # ---- what the pipeline asks ----------------------------------------------------------------
 
     @property
     def complete(self) -> bool:
         """Whether the protocol's completion signal has come (law 2)."""
-        return self._stop is not None or self._done
+        return self.stop is not None or self._done
 
     def feed(self, fragments: Iterable[Fragment]) -> list[Event]:
         """The events that these fragments make; the message itself with the fragment that says that all is done."""
@@ -205,7 +205,7 @@ class Assembler:
 
     def _on_text(self, fragment: TextFragment, out: list[Event]) -> None:
         key, text = fragment.key, fragment.text
-        part = self._by_key.get(("text", key)) if key is not None else self._parts[-1] if self._parts else None
+        part = self._by_key.get(("text", key)) if key is not None else self.parts[-1] if self.parts else None
         if type(part) is not OpenText or part.kind != "text" or part.key != key:
             if not (text or fragment.opaque):
                 return
@@ -223,7 +223,7 @@ class Assembler:
 
     def _on_reasoning(self, fragment: ReasoningFragment, out: list[Event]) -> None:
         key = fragment.key
-        part = self._by_key.get(("reasoning", key)) if key is not None else self._parts[-1] if self._parts else None
+        part = self._by_key.get(("reasoning", key)) if key is not None else self.parts[-1] if self.parts else None
         if type(part) is not OpenText or part.kind != "reasoning" or part.key != key:
             if not (fragment.text or fragment.opaque or fragment.append):
                 return
@@ -239,8 +239,8 @@ class Assembler:
             out.append(ReasoningDelta(part.index, text))
 
     def _text_part(self, kind: str, key: Key) -> OpenText:
-        part = OpenText(kind, len(self._parts), key)
-        self._parts.append(part)
+        part = OpenText(kind, len(self.parts), key)
+        self.parts.append(part)
         if key is not None:
             self._by_key[kind, key] = part
         return part
@@ -262,8 +262,8 @@ class Assembler:
         if known is None and key is not None:
             known = self._by_key.get(("text", key))
         if known is None:
-            known = _OpenOpaque(fragment.kind)
-            self._parts.append(known)
+            known = OpenOpaque(fragment.kind)
+            self.parts.append(known)
             if key is not None:
                 self._by_key["opaque", key] = known
         known.opaque.update(fragment.opaque)
@@ -277,26 +277,26 @@ class Assembler:
         for name in fragment.__struct_fields__:
             value = getattr(fragment, name)
             if value is not None:
-                self._usage[name] = value
+                self.usage[name] = value
 
     def _on_origin(self, fragment: OriginFragment, out: list[Event]) -> None:
-        self._response_id = self._response_id or fragment.response_id or None
-        self._model = self._model or fragment.model or ""
+        self.response_id = self.response_id or fragment.response_id or None
+        self.model = self.model or fragment.model or ""
 
     def _on_warning(self, fragment: WarningFragment, out: list[Event]) -> None:
-        self._damaged = self._damaged or fragment.damage
+        self.damaged = self.damaged or fragment.damage
         out.append(self._warn(fragment.kind, fragment.detail))
 
     def _warn(self, kind: str, detail: str) -> StreamWarning:
         warning = StreamWarning(kind, detail, self.position)
-        self._warnings.append(warning)
+        self.warnings.append(warning)
         return warning
 
     # ---- endings -------------------------------------------------------------------------------
 
     def _on_finish(self, fragment: FinishFragment, out: list[Event]) -> None:
-        if self._stop is None or _SEVERITY[fragment.stop_reason] >= _SEVERITY[self._stop]:
-            self._stop, self._raw_stop = fragment.stop_reason, fragment.raw
+        if self.stop is None or _SEVERITY[fragment.stop_reason] >= _SEVERITY[self.stop]:
+            self.stop, self.raw_stop = fragment.stop_reason, fragment.raw
 
     def _on_done(self, fragment: DoneFragment, out: list[Event]) -> None:
         self._done = True
@@ -306,28 +306,28 @@ class Assembler:
         self.fail(fragment.error)
 
     def _on_restart(self, fragment: RestartFragment, out: list[Event]) -> None:
-        warnings, self._restarts = self._warnings, self._restarts + 1
+        warnings, self._restarts = self.warnings, self._restarts + 1
         self._begin()
-        self._warnings = warnings
+        self.warnings = warnings
         out.append(StreamReset(self._restarts + 1, fragment.reason))
         out.append(self._warn("restarted", fragment.reason))
 
     def _end(self, out: list[Event]) -> None:
-        before = len(self._warnings)
-        for part in self._parts:
+        before = len(self.warnings)
+        for part in self.parts:
             if isinstance(part, OpenText) and (text := part.flush()):
                 out.append(TextDelta(part.index, text) if part.kind == "text" else ReasoningDelta(part.index, text))
         self._book.finish(out)
         stop = self._stop_reason()
         message = self._message(stop, self._refusal(stop))
         self._check(message)
-        out.extend(self._warnings[before:])
-        message = msgspec.structs.replace(message, warnings=tuple(self._warnings))
+        out.extend(self.warnings[before:])
+        message = msgspec.structs.replace(message, warnings=tuple(self.warnings))
         out.append(MessageEnd(message))
         self.committed = self.ended = True
 
     def _stop_reason(self) -> StopReason:
-        stop = self._stop
+        stop = self.stop
         if stop is None:
             if not self._done_completes:
                 self._warn("finish_reason_missing", "the end mark came without any reason to stop")
@@ -340,18 +340,18 @@ class Assembler:
 
     def _refusal(self, stop: StopReason) -> str | None:
         """Why no call of this message may run, or None."""
-        if self._damaged:
+        if self.damaged:
             return "a piece of the stream was lost, so no call of it is known to be whole"
-        if self._stop is None and not self._done_completes:
+        if self.stop is None and not self._done_completes:
             return "the stream gave no reason to stop, so no call of it is known to be whole"
         if stop not in _NORMAL:
             reason = _REFUSALS[stop]
-            return f"{reason} ({self._raw_stop})" if stop == "unknown" else reason
+            return f"{reason} ({self.raw_stop})" if stop == "unknown" else reason
         return None
 
     def _check(self, message: AssistantMessage) -> None:
         """Warn of oddities that only the whole message shows."""
-        for part in self._parts:
+        for part in self.parts:
             if isinstance(part, OpenCall):
                 self._check_call(part)
             if isinstance(part, OpenText) and part.differs:
@@ -374,18 +374,18 @@ class Assembler:
 
     def _message(self, stop: StopReason, refusal: str | None) -> AssistantMessage:
         return AssistantMessage(
-            parts=tuple(self._part(part, refusal) for part in self._parts),
+            parts=tuple(self._part(part, refusal) for part in self.parts),
             stop_reason=stop,
-            raw_stop_reason=self._raw_stop,
-            usage=Usage(**self._usage),
-            model=self._model,
+            raw_stop_reason=self.raw_stop,
+            usage=Usage(**self.usage),
+            model=self.model,
             provider=self._provider,
             protocol=self._protocol,
-            response_id=self._response_id,
-            warnings=tuple(self._warnings),
+            response_id=self.response_id,
+            warnings=tuple(self.warnings),
         )
 
-    def _part(self, part: OpenText | OpenCall | _OpenOpaque, refusal: str | None) -> Part:
+    def _part(self, part: OpenText | OpenCall | OpenOpaque, refusal: str | None) -> Part:
         if isinstance(part, OpenText):
             kind = TextPart if part.kind == "text" else ReasoningPart
             return kind(part.text, _frozen(part.opaque))

@@ -1,0 +1,456 @@
+"use strict";
+// The page: loads the chunks, keeps the step, and puts the panels together. Everything can be done with the keyboard.
+
+const config = JSON.parse(document.getElementById("config").textContent);
+const SPEEDS = [["steady", 0], ["¼×", 0.25], ["1×", 1], ["4×", 4], ["16×", 16], ["64×", 64]];
+const STEADY_SECONDS = 0.6;
+
+class View {
+  constructor(name, app, compact) {
+    this.trace = new Trace(name);
+    this.at = 0;
+    const seek = (number) => app.seek(this, number);
+    this.timeline = new TimelineView(this.trace, { seek });
+    this.panels = new Panels(this.trace, { compact });
+    this.list = compact ? null : new StepList(this.trace, { seek });
+    this.issues = new IssueList(this.trace, { seek });
+    this.head = h("div", { class: "position" });
+    this.verdict = h("span", { class: "verdict-line" });
+    this.difference = h("span", { class: "tag" });
+  }
+
+  show(number) {
+    this.at = Math.max(0, Math.min(number, this.trace.length - 1));
+    if (this.trace.length === 0) return;
+    const step = this.trace.steps[this.at];
+    const about = [say(`moment_${step.moment}`), this.trace.timed && seconds(this.trace.times[this.at])];
+    if (this.trace.calls.length > 1) about.unshift(say("call_number", step.call));
+    if ((this.trace.calls.find((call) => call.number === step.call)?.attempts ?? 1) > 1) about.push(say("attempt", step.attempt));
+    fill(this.head, h("b", { class: "where" }, say("step_of", count(this.at + 1), count(this.trace.length))), h("span", {}, about.filter(Boolean).join(" · ")),
+      h("span", { class: "what" }, this.trace.summary(this.at, 70)));
+    this.timeline.move(this.at);
+    this.list?.move(this.at);
+    this.panels.show(this.at);
+  }
+
+  grown() {
+    this.list?.update();
+    this.issues.show();
+    this.showVerdict();
+    this.timeline.drawn = -1;
+  }
+
+  showVerdict() {
+    const { trace } = this;
+    const last = trace.calls.at(-1);
+    const step = last?.end === null || last === undefined ? null : trace.steps[last.end];
+    if (step === null) fill(this.verdict, say("verdict_none"));
+    else if (step.error) fill(this.verdict, step.error.class);
+    else if (step.message) {
+      const calls = step.message.parts.filter((part) => part.type === "tool_call");
+      const runs = calls.filter((call) => call.executable).length;
+      fill(this.verdict, `message_end ${step.message.stop_reason}`, calls.length > 0 && ` · ${say("executable", runs, calls.length)}`);
+    } else fill(this.verdict, say(step.moment === "cancelled" ? "verdict_cancelled" : "verdict_unknown"));
+    const isGood = step?.message && step.message.parts.every((part) => part.type !== "tool_call" || part.executable);
+    this.verdict.className = `verdict-line ${step === null ? "" : isGood ? "good" : "bad"}`;
+  }
+}
+
+class App {
+  constructor() {
+    const stored = settings();
+    language = config.language ?? stored.language ?? (navigator.language.startsWith("zh") ? "zh" : "en");
+    if (stored.theme) document.documentElement.dataset.theme = stored.theme;
+    this.views = config.names.map((name) => new View(name, this, config.names.length > 1));
+    this.isPair = this.views.length > 1;
+    this.linked = true;
+    this.playing = null;
+    this.speed = 1;
+    this.query = "";
+    this.matches = [];
+    this.wanted = Number(new URLSearchParams(location.hash.slice(1)).get("step")) - 1;
+    this.build();
+    document.addEventListener("keydown", (event) => this.key(event));
+    window.addEventListener("hashchange", () => {
+      const step = Number(new URLSearchParams(location.hash.slice(1)).get("step")) - 1;
+      if (step >= 0 && step !== this.first.at) this.seek(this.first, step);
+    });
+    this.load();
+  }
+
+  get first() {
+    return this.views[0];
+  }
+
+  // ---- loading -----------------------------------------------------------------------------------
+
+  async load() {
+    await Promise.all(this.views.map((view, number) => (config.served ? this.fetchAll(view, number) : this.unpackAll(view, number))));
+  }
+
+  async fetchAll(view, source) {
+    for (let number = 0; !view.trace.done; ) {
+      let chunk;
+      try {
+        chunk = await (await fetch(`chunk/${source}/${number}`)).json();
+      } catch {
+        fill(this.status, say("gone"));
+        return;
+      }
+      if (chunk.steps.length > 0 || chunk.done) {
+        number += 1;
+        this.take(view, chunk);
+      }
+    }
+  }
+
+  async unpackAll(view, source) {
+    for (const element of document.querySelectorAll(`script.chunk[data-source="${source}"]`)) {
+      const packed = Uint8Array.from(atob(element.textContent), (char) => char.charCodeAt(0));
+      const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
+      this.take(view, await new Response(stream).json());
+      element.remove();
+    }
+  }
+
+  take(view, chunk) {
+    const { trace } = view;
+    const before = trace.length;
+    const follows = config.live && view.at === Math.max(0, before - 1);
+    trace.load(chunk);
+    view.grown();
+    if (before === 0 && trace.length > 0) view.show(0);
+    if (this.wanted >= 0 && trace.length > this.wanted && view === this.first) {
+      this.seek(view, this.wanted);
+      this.wanted = -1;
+    } else if (follows) view.show(trace.length - 1);
+    else view.show(view.at);
+    if (trace.done && this.isPair) this.compare();
+    this.showCalls();
+    this.showStatus();
+  }
+
+  showStatus() {
+    const loading = this.views.find((view) => !view.trace.done);
+    if (!loading) fill(this.status, say(config.live ? "live_over" : "recorded"));
+    else if (config.live) fill(this.status, say("live"));
+    else fill(this.status, say("loading", count(loading.trace.length)));
+    document.documentElement.dataset.loaded = loading ? "no" : "yes";
+  }
+
+  // ---- moving ------------------------------------------------------------------------------------
+
+  seek(view, number) {
+    const by = number - view.at;
+    for (const each of this.views) {
+      if (each === view || this.linked) each.show(each === view ? number : each.at + by);
+    }
+    this.showDifference();
+    history.replaceState(null, "", `#step=${this.first.at + 1}`);
+    this.said.textContent = `${say("step_of", this.first.at + 1, this.first.trace.length)}: ${this.first.trace.summary(this.first.at)}`;
+  }
+
+  move(by) {
+    this.seek(this.first, Math.max(0, Math.min(this.first.at + by, this.first.trace.length - 1)));
+  }
+
+  /** To the next step that a question is true of, or to the one before. */
+  jump(asked, forward = true) {
+    const { trace, at } = this.first;
+    for (let number = at + (forward ? 1 : -1); number >= 0 && number < trace.length; number += forward ? 1 : -1) {
+      if (asked(number, trace)) {
+        this.seek(this.first, number);
+        return;
+      }
+    }
+    this.flash();
+  }
+
+  flash() {
+    this.toolbar.classList.remove("flash");
+    void this.toolbar.offsetWidth;
+    this.toolbar.classList.add("flash");
+  }
+
+  jumps() {
+    return {
+      issue: (forward) => this.jump((number, trace) => (trace.steps[number].issues ?? []).length > 0, forward),
+      call: (forward) => this.jump((number, trace) => (trace.steps[number].events ?? []).some((event) => event.type === "tool_call_start"), forward),
+      reset: (forward) => this.jump((number, trace) => trace.kinds[number] === "reset" || (trace.steps[number].changes ?? []).some((change) => change.type === "voided"), forward),
+      end: (forward) => this.jump((number, trace) => trace.kinds[number] === "end" || trace.kinds[number] === "error", forward),
+    };
+  }
+
+  // ---- playing -----------------------------------------------------------------------------------
+
+  play() {
+    if (this.playing !== null) {
+      this.stop();
+      return;
+    }
+    const { trace } = this.first;
+    if (this.first.at >= trace.length - 1) this.seek(this.first, 0);
+    const speed = trace.timed ? this.speed : 0;
+    let position = this.first.at;
+    let clock = performance.now();
+    const began = { clock, time: trace.times[position] };
+    const tick = () => {
+      const now = performance.now();
+      let target = this.first.at;
+      if (speed === 0) {
+        if (now - clock >= STEADY_SECONDS * 1000) {
+          target += 1;
+          clock = now;
+        }
+      } else target = Math.max(target, upTo(trace.times, began.time + ((now - began.clock) / 1000) * speed) - 1);
+      if (target !== this.first.at) this.seek(this.first, Math.min(target, trace.length - 1));
+      if (this.first.at >= trace.length - 1 && trace.done) this.stop();
+      else this.playing = requestAnimationFrame(tick);
+    };
+    this.playing = requestAnimationFrame(tick);
+    this.playButton.textContent = `⏸ ${say("pause")}`;
+    void position;
+  }
+
+  stop() {
+    if (this.playing !== null) cancelAnimationFrame(this.playing);
+    this.playing = null;
+    this.playButton.textContent = `▶ ${say("play")}`;
+  }
+
+  // ---- searching ---------------------------------------------------------------------------------
+
+  search(query) {
+    this.query = query;
+    const { trace } = this.first;
+    const wanted = query.toLowerCase();
+    const found = new Set();
+    if (wanted !== "") {
+      for (let number = 0; number < trace.length; number += 1) {
+        const { old, fresh } = trace.raw(number);
+        const text = fresh.length > 0 ? visibleBytes(old.length + fresh.length < 1e5 ? concatenated(old, fresh) : fresh).toLowerCase() : "";
+        if (text.includes(wanted) || trace.summary(number, 200).toLowerCase().includes(wanted)) found.add(number);
+      }
+      // What is cut over several events is found where its last piece came.
+      for (const life of trace.lives) {
+        for (const part of life.parts) {
+          const whole = part.text.toLowerCase();
+          for (let at = whole.indexOf(wanted); at >= 0; at = whole.indexOf(wanted, at + 1)) {
+            const step = part.sizes.steps[upTo(part.sizes.values, at + wanted.length - 1)];
+            if (step !== undefined) found.add(step);
+          }
+        }
+      }
+    }
+    this.matches = [...found].sort((one, other) => one - other);
+    if (this.matches.length > 0) this.match(true, true);
+    else this.showMatches();
+  }
+
+  match(forward, here = false) {
+    if (this.matches.length === 0) return;
+    const at = this.first.at;
+    let index = forward ? upTo(this.matches, here ? at - 1 : at) : upTo(this.matches, at - 1) - 1;
+    index = (index + this.matches.length) % this.matches.length;
+    this.seek(this.first, this.matches[index]);
+    this.showMatches(index);
+  }
+
+  showMatches(index) {
+    if (this.query === "") fill(this.found);
+    else if (this.matches.length === 0) fill(this.found, say("found_none"));
+    else fill(this.found, say("found", count((index ?? 0) + 1), count(this.matches.length)));
+  }
+
+  // ---- two recordings ----------------------------------------------------------------------------
+
+  /** Where the two first differ, by their events; and at which steps each difference is. */
+  compare() {
+    if (this.views.some((view) => !view.trace.done)) return;
+    const [left, right] = this.views.map((view) => eventsOf(view.trace));
+    let index = 0;
+    while (index < left.length && index < right.length && left[index].text === right[index].text) index += 1;
+    const isSame = index === left.length && index === right.length;
+    this.differs = isSame ? null : [left[index]?.step ?? this.views[0].trace.length - 1, right[index]?.step ?? this.views[1].trace.length - 1];
+    this.showDifference();
+  }
+
+  showDifference() {
+    if (!this.isPair || this.differs === undefined) return;
+    this.views.forEach((view, number) => {
+      const at = this.differs?.[number];
+      const state = at === undefined || view.at < at ? "same" : view.at === at ? "differs" : "differs_before";
+      view.difference.className = `tag ${state === "same" ? "good" : "bad"}`;
+      fill(view.difference, say(state, (at ?? 0) + 1));
+    });
+  }
+
+  toDifference() {
+    if (!this.differs) {
+      this.flash();
+      return;
+    }
+    this.views.forEach((view, number) => view.show(this.differs[number]));
+    this.showDifference();
+  }
+
+  // ---- the page ----------------------------------------------------------------------------------
+
+  build() {
+    const jumps = this.jumps();
+    document.documentElement.lang = language === "zh" ? "zh-CN" : "en";
+    document.title = `${config.names.join(" | ")} · ${say("title")}`;
+    const button = (text, label, onclick, name) => h("button", { onclick, title: label, "aria-label": label, "data-action": name }, text);
+    this.playButton = h("button", { class: "play", "data-action": "play", onclick: () => this.play() }, `▶ ${say("play")}`);
+    this.status = h("span", { class: "status" });
+    this.said = h("div", { class: "unseen", role: "status", "aria-live": "polite" });
+    this.found = h("span", { class: "found" });
+    this.field = h("input", { type: "search", placeholder: say("search"), "aria-label": say("search"), value: this.query, oninput: () => this.search(this.field.value) });
+    this.calls = h("nav", { class: "calls" });
+    const speeds = h("select", { "aria-label": say("speed"), onchange: () => { this.speed = Number(speeds.value); if (this.playing !== null) { this.stop(); this.play(); } } },
+      SPEEDS.map(([name, value]) => h("option", { value, selected: value === this.speed }, name === "steady" ? say("steady") : value === 1 ? `1× ${say("real_time")}` : name)));
+    this.filter = this.isPair ? null : h("select", { "aria-label": say("filter"), onchange: () => this.first.list.choose(this.filter.value) },
+      Object.keys(FILTERS).map((name) => h("option", { value: name, selected: name === this.first.list.filter }, say(`filter_${name}`))));
+    this.link = this.isPair && h("input", { type: "checkbox", checked: this.linked, onchange: () => { this.linked = this.link.checked; } });
+    this.toolbar = h("div", { class: "toolbar", role: "toolbar" },
+      h("div", { class: "group moves" }, button("⏮", say("first"), () => this.seek(this.first, 0), "first"), button("◀", say("back"), () => this.move(-1), "back"),
+        h("button", { class: "next", "data-action": "next", onclick: () => this.move(1) }, `${say("next")} ▶`), button("⏭", say("last"), () => this.move(Infinity), "last")),
+      h("div", { class: "group" }, this.playButton, speeds),
+      h("div", { class: "group jumps" }, h("span", { class: "label" }, say("jump")),
+        this.isPair && button(say("next_difference"), say("next_difference"), () => this.toDifference(), "difference"),
+        ["issue", "call", "reset", "end"].map((name) => button(say(`next_${name}`), say(`next_${name}`), () => jumps[name](true), name))),
+      this.link && h("label", { class: "toggle" }, this.link, say("linked")),
+      h("div", { class: "group search" }, this.field, this.found));
+    const header = h("header", { class: "top" },
+      h("h1", {}, h("span", { class: "mark" }, "inkwire"), " ", h("span", { class: "name" }, config.title || config.names.join("  |  "))),
+      !this.isPair && this.first.verdict, this.status,
+      h("div", { class: "group" }, h("button", { "data-action": "language", onclick: () => this.changeLanguage() }, say("language")),
+        button("◐", say("theme"), () => this.changeTheme(), "theme"), button("?", say("help"), () => this.showHelp(), "help")));
+    const main = this.isPair ? this.buildPair() : this.buildOne();
+    this.help = this.buildHelp();
+    fill(document.getElementById("app"), header, this.calls, this.toolbar, main, this.help, this.said);
+    this.showCalls();
+    this.showStatus();
+    for (const view of this.views) {
+      view.grown();
+      view.show(view.at);
+    }
+    this.showDifference();
+  }
+
+  buildOne() {
+    const view = this.first;
+    return h("main", { class: "one" },
+      view.timeline.element,
+      h("div", { class: "now" }, view.head, view.panels.notes),
+      h("details", { class: "side", open: !matchMedia("(max-width: 720px)").matches }, h("summary", {}, say("steps")), h("label", { class: "filter" }, say("filter"), " ", this.filter), view.list.element),
+      view.panels.element, view.panels.code.box, view.issues.element);
+  }
+
+  buildPair() {
+    return h("main", { class: "pair" }, this.views.map((view) => h("section", { class: "column", "aria-label": view.trace.name },
+      h("h2", { class: "name" }, view.trace.name, " ", view.verdict, " ", view.difference),
+      view.timeline.element, h("div", { class: "now" }, view.head, view.panels.notes), view.panels.element, view.issues.element)));
+  }
+
+  buildHelp() {
+    const keys = [["→ ←", "next"], ["Home End", "ends"], ["PgDn PgUp", "ten"], ["Space", "play"], ["w", "issue"], ["c", "call"], ["r", "reset"], ["e", "end"],
+      ["/", "search"], ["f", "filter"], ["t", "theme"], ["l", "language"], ...(this.isPair ? [["d", "difference"]] : []), ["?", "help"]];
+    return h("dialog", { class: "help", "aria-label": say("help") }, h("h2", {}, say("help")),
+      h("dl", {}, keys.map(([key, name]) => [h("dt", {}, key.split(" ").map((one) => h("kbd", {}, one))), h("dd", {}, say(`key_${name}`))])),
+      h("form", { method: "dialog" }, h("button", {}, say("close"))));
+  }
+
+  showHelp() {
+    this.help.showModal();
+  }
+
+  showCalls() {
+    const { calls } = this.first.trace;
+    this.calls.hidden = this.isPair || calls.length < 2;
+    if (this.calls.hidden) return;
+    fill(this.calls, calls.slice(0, 200).map((call) => {
+      const end = call.end === null ? null : this.first.trace.steps[call.end];
+      const how = end === null ? "…" : end.message ? end.message.stop_reason : end.error ? end.error.class : say(`moment_${end.moment}`);
+      return h("button", { class: end?.error ? "bad" : "", onclick: () => this.seek(this.first, call.from) }, h("b", {}, say("call_number", call.number)), ` ${how}`);
+    }));
+  }
+
+  changeLanguage() {
+    language = language === "en" ? "zh" : "en";
+    settings({ language });
+    this.stop();
+    this.build();
+  }
+
+  changeTheme() {
+    const root = document.documentElement;
+    const isDark = root.dataset.theme ? root.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
+    root.dataset.theme = isDark ? "light" : "dark";
+    settings({ theme: root.dataset.theme });
+    for (const view of this.views) view.timeline.draw();
+  }
+
+  key(event) {
+    const { target } = event;
+    if (event.ctrlKey || event.metaKey || event.altKey || this.help.open) return;
+    if (target === this.field) {
+      if (event.key === "Escape") this.field.blur();
+      if (event.key === "Enter") this.match(!event.shiftKey);
+      return;
+    }
+    if (target instanceof HTMLSelectElement) return;
+    const isButton = target instanceof HTMLButtonElement || target instanceof HTMLInputElement || target.tagName === "SUMMARY";
+    const jumps = this.jumps();
+    const actions = {
+      ArrowRight: () => this.move(1), ArrowLeft: () => this.move(-1), j: () => this.move(1), k: () => this.move(-1),
+      Home: () => this.seek(this.first, 0), End: () => this.move(Infinity), PageDown: () => this.move(10), PageUp: () => this.move(-10),
+      w: () => jumps.issue(true), W: () => jumps.issue(false), c: () => jumps.call(true), C: () => jumps.call(false),
+      r: () => jumps.reset(true), R: () => jumps.reset(false), e: () => jumps.end(true), E: () => jumps.end(false),
+      n: () => this.match(true), N: () => this.match(false), "/": () => this.field.focus(), f: () => this.filter?.focus(),
+      t: () => this.changeTheme(), l: () => this.changeLanguage(), d: () => this.isPair && this.toDifference(), "?": () => this.showHelp(),
+    };
+    if (target === this.first.list?.element) Object.assign(actions, { ArrowDown: actions.ArrowRight, ArrowUp: actions.ArrowLeft });
+    if (!isButton) actions[" "] = () => this.play();
+    const action = actions[event.key];
+    if (action === undefined) return;
+    if (target instanceof HTMLInputElement && target.type === "range" && event.key.startsWith("Arrow")) target.blur();
+    event.preventDefault();
+    action();
+  }
+}
+
+function concatenated(one, other) {
+  const all = new Uint8Array(one.length + other.length);
+  all.set(one);
+  all.set(other, one.length);
+  return all;
+}
+
+/** Every event of a trace with its step, pieces of one part joined: so it does not matter how the wire was cut. */
+function eventsOf(trace) {
+  const found = [];
+  trace.steps.forEach((step, number) => {
+    for (const event of step.events ?? []) {
+      for (const char of event.type.endsWith("_delta") ? event.json_delta ?? event.text : [JSON.stringify({ ...event, id: undefined })]) {
+        found.push({ step: number, text: `${event.type} ${event.index ?? ""} ${char}` });
+      }
+    }
+    if (step.message) found.push({ step: number, text: `${step.message.stop_reason} ${step.message.parts.map((part) => part.executable)}` });
+    if (step.error) found.push({ step: number, text: step.error.class });
+  });
+  return found;
+}
+
+/** What the reader chose before, where the browser keeps it; a page from disk may have no place for it. */
+function settings(change) {
+  try {
+    const all = JSON.parse(localStorage.getItem("inkwire-inspector") ?? "{}");
+    if (change) localStorage.setItem("inkwire-inspector", JSON.stringify({ ...all, ...change }));
+    return all;
+  } catch {
+    return {};
+  }
+}
+
+window.app = new App();

@@ -1,0 +1,140 @@
+"use strict";
+// Small makers of DOM elements. Text goes in as text nodes and in no other way: what a stream holds is never markup.
+
+/** An element with attributes (`on…` are listeners, `class` and `data-…` as written) and children, strings included. */
+function h(tag, attributes, ...children) {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes ?? {})) {
+    if (value === null || value === undefined || value === false) continue;
+    if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
+    else element.setAttribute(name, value === true ? "" : String(value));
+  }
+  append(element, children);
+  return element;
+}
+
+function append(element, children) {
+  for (const child of children.flat(Infinity)) {
+    if (child === null || child === undefined || child === false) continue;
+    element.append(child instanceof Node ? child : document.createTextNode(String(child)));
+  }
+}
+
+/** Replaces what is inside an element. */
+function fill(element, ...children) {
+  element.replaceChildren();
+  append(element, children);
+}
+
+const PICTURES = { "\r": "␍", "\t": "\t", "\n": "\n", "\x7f": "␡" };
+const INVISIBLE = /[\u202a-\u202e\u2066-\u2069\u200e\u200f\u061c\u2028\u2029\ufeff]/g;
+
+/** Text that can be looked at: control characters as pictures, invisible direction marks by their numbers. */
+function visible(text) {
+  return text
+    .replace(/[\x00-\x1f\x7f]/g, (char) => PICTURES[char] ?? String.fromCharCode(0x2400 + char.charCodeAt(0)))
+    .replace(INVISIBLE, (char) => `<U+${char.charCodeAt(0).toString(16).toUpperCase().padStart(4, "0")}>`);
+}
+
+const DECODER = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+
+/** Bytes as text that can be looked at; bytes that are no UTF-8 (a binary body, half a character) in hexadecimal. */
+function visibleBytes(bytes) {
+  let text = "";
+  let at = 0;
+  while (at < bytes.length) {
+    try {
+      text += DECODER.decode(bytes.subarray(at));
+      break;
+    } catch {
+      // A character's length is told by its first byte; what does not decode is shown as it is.
+      let good = at;
+      while (good < bytes.length) {
+        const size = lengthOfCharacter(bytes, good);
+        if (size === 0) break;
+        good += size;
+      }
+      if (good > at) text += DECODER.decode(bytes.subarray(at, good));
+      let bad = good;
+      while (bad < bytes.length && lengthOfCharacter(bytes, bad) === 0) bad += 1;
+      const hex = Array.from(bytes.subarray(good, bad), (byte) => byte.toString(16).toUpperCase().padStart(2, "0"));
+      text += `<${hex.join(" ")}>`;
+      at = bad;
+    }
+  }
+  return visible(text);
+}
+
+function lengthOfCharacter(bytes, at) {
+  const first = bytes[at];
+  const size = first < 0x80 ? 1 : first >= 0xc2 && first < 0xe0 ? 2 : first >= 0xe0 && first < 0xf0 ? 3 : first >= 0xf0 && first < 0xf5 ? 4 : 0;
+  if (size === 0 || at + size > bytes.length) return 0;
+  try {
+    DECODER.decode(bytes.subarray(at, at + size));
+    return size;
+  } catch {
+    return 0;
+  }
+}
+
+function seconds(value) {
+  if (value < 0.9995) return `${Math.round(value * 1000)} ms`;
+  return value < 100 ? `${value.toFixed(2)} s` : `${Math.round(value).toLocaleString("en")} s`;
+}
+
+function count(value) {
+  return value.toLocaleString("en");
+}
+
+function shortened(text, length) {
+  const line = visible(text).replace(/\n/g, "⏎");
+  return line.length > length ? `${line.slice(0, length)}…` : line;
+}
+
+/** Long text: its end, and a button that shows the rest. `fresh` characters at the end are marked as new. */
+function longText(text, fresh, kind) {
+  const LIMIT = 4000;
+  const element = h("pre", { class: kind ?? "text" });
+  const show = (whole) => {
+    const start = whole ? 0 : Math.max(0, text.length - Math.max(LIMIT, fresh + 200));
+    const old = visible(text.slice(start, text.length - fresh));
+    fill(
+      element,
+      start > 0 && h("button", { class: "more", onclick: () => show(true) }, say("before", count(start))),
+      old,
+      fresh > 0 && h("mark", {}, visible(text.slice(text.length - fresh))),
+    );
+  };
+  show(false);
+  return element;
+}
+
+/** A JSON value, indented, strings shortened until they are asked for. */
+function jsonView(value, indent = 0) {
+  const pad = "  ".repeat(indent + 1);
+  if (typeof value === "string") return stringView(value);
+  if (value === null || typeof value !== "object") return h("span", { class: "literal" }, String(value));
+  const isList = Array.isArray(value);
+  const entries = isList ? value.map((item) => [null, item]) : Object.entries(value);
+  if (entries.length === 0) return h("span", {}, isList ? "[]" : "{}");
+  const inside = entries.map(([key, item], number) => [
+    pad,
+    key !== null && [h("span", { class: "key" }, visible(JSON.stringify(key))), ": "],
+    jsonView(item, indent + 1),
+    number < entries.length - 1 ? ",\n" : "\n",
+  ]);
+  return h("span", {}, isList ? "[\n" : "{\n", inside, "  ".repeat(indent), isList ? "]" : "}");
+}
+
+function stringView(value) {
+  const LIMIT = 600;
+  const element = h("span", { class: "string" });
+  const text = visible(JSON.stringify(value));
+  if (text.length <= LIMIT) {
+    fill(element, text);
+    return element;
+  }
+  const more = h("button", { class: "more", onclick: () => fill(element, text) }, say("all", count(value.length)));
+  fill(element, `${text.slice(0, LIMIT)}…`, more);
+  return element;
+}
