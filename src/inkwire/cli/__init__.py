@@ -15,6 +15,7 @@ __all__ = ["AGENT", "COMMANDS", "PromptGroup", "main"]
 COMMANDS: dict[str, tuple[str, str]] = {
     "decode": ("inkwire.cli.decode", "Turn a captured stream into events, one JSON a line."),
     "demo": ("inkwire.cli.demo", "See step by step how a stream becomes a message."),
+    "inspect": ("inkwire.cli.inspect", "Step through a recording in the browser."),
     "replay": ("inkwire.cli.replay", "Serve a recording as a stand-in for its provider."),
     "models": ("inkwire.cli.models", "List the models that can be reached from here."),
     "sessions": ("inkwire.cli.sessions", "List the conversations of this directory."),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 import click
@@ -58,6 +59,7 @@ def _list(ctx: click.Context, parameter: click.Parameter, value: str | None) -> 
     help="With -p: text, json (one object at the end) or stream-json (every event, one a line).",
 )
 @click.option("--record", type=click.Path(dir_okay=False), metavar="FILE", help="Keep the raw streams in FILE.")
+@click.option("--inspect", is_flag=True, help="Show what arrives, step by step, in the browser.")
 @click.option("-h", "--help", "help_", is_flag=True, help="Show this page and exit.")
 @click.pass_context
 def agent(ctx: click.Context, /, words: tuple[str, ...], help_: bool, **chosen: Any) -> None:
@@ -73,7 +75,16 @@ def agent(ctx: click.Context, /, words: tuple[str, ...], help_: bool, **chosen: 
         if not prompt.strip():
             complain('nothing to do: give a prompt, as in inkwire -p "what does this project do?", or pipe one in')
             sys.exit(EXIT_USAGE)
-        sys.exit(run(run_print(options, prompt)))
+        sys.exit(run(_run(options, lambda options: run_print(options, prompt), stays=True)))
     from inkwire.cli.interactive import run_interactive
 
-    sys.exit(run(run_interactive(options)))
+    sys.exit(run(_run(options, run_interactive, stays=False)))
+
+
+async def _run(options: AgentOptions, work: Callable[[AgentOptions], Awaitable[int]], *, stays: bool) -> int:
+    """The work, with the inspector's page beside it when that was asked for."""
+    if not options.inspect:
+        return await work(options)
+    from inkwire.cli.inspect import inspected
+
+    return await inspected(options, work, until_interrupted=stays)

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 
 import click
 
+from inkwire.cli.context import run
 from inkwire.demo.render import Screen, list_scenarios
 from inkwire.demo.scenarios import SCENARIOS, Language, Scenario, Words, recording_of
 from inkwire.demo.steps import steps_of
@@ -31,13 +32,17 @@ _LAST = Words("The end. That was the last one.", "完。这是最后一个。")
 @click.command()
 @click.option("--all", "at_once", is_flag=True, help="Print all steps at once, as without a terminal.")
 @click.option("--lang", type=click.Choice(["en", "zh"]), help="The language; else the environment's.")
+@click.option("--web", is_flag=True, help="Step through them in the browser, on the inspector's page.")
+@click.option("--no-open", is_flag=True, help="With --web: only print the address; open no browser.")
 @click.option("--recording", is_flag=True, help="Print the scenario's recording instead, for replay or decode.")
 @click.argument("scenario", required=False, type=click.Choice(list(SCENARIOS)), metavar="[SCENARIO]")
-def demo(scenario: str | None, at_once: bool, lang: Language | None, recording: bool) -> None:
+def demo(scenario: str | None, at_once: bool, lang: Language | None, recording: bool, web: bool, no_open: bool) -> None:
     """See step by step how a streamed answer becomes one checked message.
 
     Without SCENARIO it lists them. They are recordings: no model is asked, and nothing is executed.
     """
+    if web:
+        sys.exit(run(_serve(scenario, lang, open_page=not no_open)))
     language = lang or _language(os.environ)
     style = style_for(sys.stdout)
     width = min(max(shutil.get_terminal_size().columns, _NARROWEST), _WIDEST)
@@ -50,6 +55,18 @@ def demo(scenario: str | None, at_once: bool, lang: Language | None, recording: 
         return
     is_stepped = not at_once and sys.stdin.isatty() and sys.stdout.isatty()
     _play(SCENARIOS[scenario], Screen(style, language, width), stepped=is_stepped)
+
+
+async def _serve(scenario: str | None, language: Language | None, *, open_page: bool) -> int:
+    from inkwire.cli.inspect import serve_page
+    from inkwire.inspector.document import Look
+    from inkwire.inspector.source import Source
+
+    names = list(SCENARIOS)
+    first = names.index(scenario) if scenario else 0
+    about = tuple(each.about for each in SCENARIOS.values())
+    look = Look("choose", language, about=about, first=first)
+    return await serve_page([Source(name, SCENARIOS[name].exchanges()) for name in names], look, open_page=open_page)
 
 
 def _play(scenario: Scenario, screen: Screen, *, stepped: bool) -> None:

@@ -35,6 +35,7 @@ class AgentOptions(msgspec.Struct, frozen=True):
     append_system_prompt: str | None = None
     output_format: OutputFormat = "text"
     record: str | None = None
+    inspect: bool = False
 
     @classmethod
     def of(cls, words: tuple[str, ...], chosen: Mapping[str, object]) -> AgentOptions:

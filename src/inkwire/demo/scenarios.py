@@ -3,26 +3,13 @@
 from __future__ import annotations
 
 from importlib.resources import files
-from typing import Literal, TypeAlias
 
 import msgspec
 
+from inkwire.inspector.notes import Language, Words
 from inkwire.recording import Exchange, read_recording
 
 __all__ = ["SCENARIOS", "Language", "Scenario", "Words", "recording_of"]
-
-Language: TypeAlias = Literal["en", "zh"]
-
-
-class Words(msgspec.Struct, frozen=True):
-    """The same sentence in both languages."""
-
-    en: str
-    zh: str
-
-    def of(self, language: Language) -> str:
-        """The sentence in one of them."""
-        return self.zh if language == "zh" else self.en
 
 
 class Scenario(msgspec.Struct, frozen=True):

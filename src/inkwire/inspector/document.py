@@ -8,13 +8,16 @@ import json
 from base64 import b64encode
 from collections.abc import Sequence
 from importlib.resources import files
+from typing import Literal
 
-from inkwire.inspector.notes import Language
+import msgspec
+
+from inkwire.inspector.notes import Language, Words
 from inkwire.inspector.page import note_words
 from inkwire.inspector.source import Source
 from inkwire.version import __version__
 
-__all__ = ["STATIC", "exported_page", "static_bytes", "written_page"]
+__all__ = ["STATIC", "Look", "exported_page", "static_bytes", "written_page"]
 
 _SCRIPTS = ("words.js", "elements.js", "trace.js", "timeline.js", "panels.js", "lists.js", "app.js")
 """In the order in which they are loaded."""
@@ -22,19 +25,34 @@ STATIC = {"style.css": "text/css", "icon.svg": "image/svg+xml", **dict.fromkeys(
 """The files that the page may load, and their media types."""
 
 
+class Look(msgspec.Struct, frozen=True):
+    """How the page shows its recordings."""
+
+    layout: Literal["one", "pair", "choose"] = "one"
+    """One recording; two side by side; several to choose from."""
+    language: Language | None = None
+    """None: as the browser says."""
+    live: bool = False
+    """The recording is still being written."""
+    about: tuple[Words, ...] = ()
+    """A line for each recording, or nothing."""
+    first: int = 0
+    """The recording that is shown first, of several to choose from."""
+
+
 def static_bytes(name: str) -> bytes:
     """One of the page's files."""
     return (files("inkwire.inspector") / "static" / name).read_bytes()
 
 
-def written_page(names: Sequence[str], *, language: Language | None = None, title: str = "") -> str:
+def written_page(names: Sequence[str], look: Look) -> str:
     """The page that loads its files and chunks from the server."""
     links = ['<link rel="icon" href="static/icon.svg">', '<link rel="stylesheet" href="static/style.css">']
     scripts = [f'<script defer src="static/{name}"></script>' for name in _SCRIPTS]
-    return _filled("\n".join(links + scripts), _config(names, language, title, served=True))
+    return _filled("\n".join(links + scripts), _config(names, look, served=True))
 
 
-def exported_page(sources: Sequence[Source], *, language: Language | None = None, title: str = "") -> str:
+def exported_page(sources: Sequence[Source], look: Look) -> str:
     """The page as one file that works from disk without a network: files inside, chunks inside, packed.
 
     The policy in it allows its own script and style by their hashes, and nothing else.
@@ -46,7 +64,7 @@ def exported_page(sources: Sequence[Source], *, language: Language | None = None
         "form-action 'none'"
     )
     head = [f'<meta http-equiv="Content-Security-Policy" content="{policy}">', f"<style>{style}</style>"]
-    data = [_config([source.name for source in sources], language, title, served=False)]
+    data = [_config([source.name for source in sources], look, served=False)]
     for number, source in enumerate(sources):
         for chunk in source.chunks():
             packed = b64encode(gzip.compress(chunk, 6, mtime=0)).decode()
@@ -54,11 +72,10 @@ def exported_page(sources: Sequence[Source], *, language: Language | None = None
     return _filled("\n".join(head), "\n".join([*data, f"<script>{script}</script>"]))
 
 
-def _config(names: Sequence[str], language: Language | None, title: str, *, served: bool) -> str:
+def _config(names: Sequence[str], look: Look, *, served: bool) -> str:
     config = {
+        **msgspec.to_builtins(look),
         "names": names,
-        "language": language,
-        "title": title,
         "served": served,
         "notes": note_words(),
         "version": __version__,

@@ -13,8 +13,7 @@ from typing import Any, Self
 
 from aiohttp import web
 
-from inkwire.inspector.document import STATIC, static_bytes, written_page
-from inkwire.inspector.notes import Language
+from inkwire.inspector.document import STATIC, Look, static_bytes, written_page
 from inkwire.inspector.source import Source
 
 __all__ = ["InspectorServer"]
@@ -34,15 +33,18 @@ _HEADERS = {
 
 
 class InspectorServer:
-    """Serves the page for one recording, or for two side by side; an async context manager."""
+    """Serves the page for its recordings; an async context manager."""
 
     def __init__(
-        self, sources: Sequence[Source], *, port: int = 0, language: Language | None = None, title: str = ""
+        self,
+        sources: Sequence[Source],
+        *,
+        port: int = 0,
+        look: Look = Look(),  # noqa: B008 - a frozen value
     ) -> None:
         self._sources = sources
         self._port = port
-        self._language = language
-        self._title = title
+        self._look = look
         self._token = secrets.token_urlsafe(18)
         self._runner: web.AppRunner | None = None
         self.url = ""
@@ -82,8 +84,7 @@ class InspectorServer:
         return answer
 
     async def _page(self, request: web.Request) -> web.Response:
-        names = [source.name for source in self._sources]
-        page = written_page(names, language=self._language, title=self._title)
+        page = written_page([source.name for source in self._sources], self._look)
         return web.Response(text=page, content_type="text/html")
 
     async def _static(self, request: web.Request) -> web.Response:

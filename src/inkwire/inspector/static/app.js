@@ -61,8 +61,11 @@ class App {
     const stored = settings();
     language = config.language ?? stored.language ?? (navigator.language.startsWith("zh") ? "zh" : "en");
     if (stored.theme) document.documentElement.dataset.theme = stored.theme;
-    this.views = config.names.map((name) => new View(name, this, config.names.length > 1));
-    this.isPair = this.views.length > 1;
+    this.isPair = config.layout === "pair";
+    this.chosen = config.first;
+    const asked = config.names.indexOf(new URLSearchParams(location.hash.slice(1)).get("show"));
+    if (config.layout === "choose" && asked >= 0) this.chosen = asked;
+    this.views = this.isPair ? config.names.map((name) => new View(name, this, true)) : [new View(config.names[this.chosen], this, false)];
     this.linked = true;
     this.playing = null;
     this.speed = 1;
@@ -85,7 +88,27 @@ class App {
   // ---- loading -----------------------------------------------------------------------------------
 
   async load() {
-    await Promise.all(this.views.map((view, number) => (config.served ? this.fetchAll(view, number) : this.unpackAll(view, number))));
+    await Promise.all(this.views.map((view, number) => {
+      const source = this.isPair ? number : this.chosen;
+      return config.served ? this.fetchAll(view, source) : this.unpackAll(view, source);
+    }));
+  }
+
+  /** Another of several recordings. */
+  choose(number) {
+    this.stop();
+    this.chosen = number;
+    this.wanted = -1;
+    this.query = "";
+    this.views = [new View(config.names[number], this, false)];
+    history.replaceState(null, "", this.address);
+    this.build();
+    this.load();
+  }
+
+  get address() {
+    const show = config.layout === "choose" ? `show=${config.names[this.chosen]}&` : "";
+    return `#${show}step=${this.first.at + 1}`;
   }
 
   async fetchAll(view, source) {
@@ -99,6 +122,7 @@ class App {
       }
       if (chunk.steps.length > 0 || chunk.done) {
         number += 1;
+        if (!this.views.includes(view)) return;
         this.take(view, chunk);
       }
     }
@@ -108,8 +132,8 @@ class App {
     for (const element of document.querySelectorAll(`script.chunk[data-source="${source}"]`)) {
       const packed = Uint8Array.from(atob(element.textContent), (char) => char.charCodeAt(0));
       const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
-      this.take(view, await new Response(stream).json());
-      element.remove();
+      const chunk = await new Response(stream).json();
+      if (this.views.includes(view)) this.take(view, chunk);
     }
   }
 
@@ -146,7 +170,7 @@ class App {
       if (each === view || this.linked) each.show(each === view ? number : each.at + by);
     }
     this.showDifference();
-    history.replaceState(null, "", `#step=${this.first.at + 1}`);
+    history.replaceState(null, "", this.address);
     this.said.textContent = `${say("step_of", this.first.at + 1, this.first.trace.length)}: ${this.first.trace.summary(this.first.at)}`;
   }
 
@@ -208,14 +232,14 @@ class App {
       else this.playing = requestAnimationFrame(tick);
     };
     this.playing = requestAnimationFrame(tick);
-    this.playButton.textContent = `⏸ ${say("pause")}`;
+    this.playButton.textContent = `‖ ${say("pause")}`;
     void position;
   }
 
   stop() {
     if (this.playing !== null) cancelAnimationFrame(this.playing);
     this.playing = null;
-    this.playButton.textContent = `▶ ${say("play")}`;
+    this.playButton.textContent = `▷ ${say("play")}`;
   }
 
   // ---- searching ---------------------------------------------------------------------------------
@@ -299,9 +323,9 @@ class App {
   build() {
     const jumps = this.jumps();
     document.documentElement.lang = language === "zh" ? "zh-CN" : "en";
-    document.title = `${config.names.join(" | ")} · ${say("title")}`;
+    document.title = `${this.views.map((view) => view.trace.name).join(" | ")} · ${say("title")}`;
     const button = (text, label, onclick, name) => h("button", { onclick, title: label, "aria-label": label, "data-action": name }, text);
-    this.playButton = h("button", { class: "play", "data-action": "play", onclick: () => this.play() }, `▶ ${say("play")}`);
+    this.playButton = h("button", { class: "play", "data-action": "play", onclick: () => this.play() }, `▷ ${say("play")}`);
     this.status = h("span", { class: "status" });
     this.said = h("div", { class: "unseen", role: "status", "aria-live": "polite" });
     this.found = h("span", { class: "found" });
@@ -313,8 +337,8 @@ class App {
       Object.keys(FILTERS).map((name) => h("option", { value: name, selected: name === this.first.list.filter }, say(`filter_${name}`))));
     this.link = this.isPair && h("input", { type: "checkbox", checked: this.linked, onchange: () => { this.linked = this.link.checked; } });
     this.toolbar = h("div", { class: "toolbar", role: "toolbar" },
-      h("div", { class: "group moves" }, button("⏮", say("first"), () => this.seek(this.first, 0), "first"), button("◀", say("back"), () => this.move(-1), "back"),
-        h("button", { class: "next", "data-action": "next", onclick: () => this.move(1) }, `${say("next")} ▶`), button("⏭", say("last"), () => this.move(Infinity), "last")),
+      h("div", { class: "group moves" }, button("|◀", say("first"), () => this.seek(this.first, 0), "first"), button("◀", say("back"), () => this.move(-1), "back"),
+        h("button", { class: "next", "data-action": "next", onclick: () => this.move(1) }, `${say("next")} ▶`), button("▶|", say("last"), () => this.move(Infinity), "last")),
       h("div", { class: "group" }, this.playButton, speeds),
       h("div", { class: "group jumps" }, h("span", { class: "label" }, say("jump")),
         this.isPair && button(say("next_difference"), say("next_difference"), () => this.toDifference(), "difference"),
@@ -322,13 +346,14 @@ class App {
       this.link && h("label", { class: "toggle" }, this.link, say("linked")),
       h("div", { class: "group search" }, this.field, this.found));
     const header = h("header", { class: "top" },
-      h("h1", {}, h("span", { class: "mark" }, "inkwire"), " ", h("span", { class: "name" }, config.title || config.names.join("  |  "))),
+      h("h1", {}, h("span", { class: "mark" }, "inkwire"), " ", !this.isPair && this.nameOrChoice()),
       !this.isPair && this.first.verdict, this.status,
       h("div", { class: "group" }, h("button", { "data-action": "language", onclick: () => this.changeLanguage() }, say("language")),
         button("◐", say("theme"), () => this.changeTheme(), "theme"), button("?", say("help"), () => this.showHelp(), "help")));
     const main = this.isPair ? this.buildPair() : this.buildOne();
     this.help = this.buildHelp();
-    fill(document.getElementById("app"), header, this.calls, this.toolbar, main, this.help, this.said);
+    const about = config.about[this.chosen];
+    fill(document.getElementById("app"), header, about && !this.isPair && h("p", { class: "about-scenario" }, about[language]), this.calls, this.toolbar, main, this.help, this.said);
     this.showCalls();
     this.showStatus();
     for (const view of this.views) {
@@ -336,6 +361,13 @@ class App {
       view.show(view.at);
     }
     this.showDifference();
+  }
+
+  nameOrChoice() {
+    if (config.layout !== "choose") return h("span", { class: "name" }, this.first.trace.name);
+    const choice = h("select", { class: "name", "aria-label": say("choose"), "data-action": "choose", onchange: () => this.choose(Number(choice.value)) },
+      config.names.map((name, number) => h("option", { value: number, selected: number === this.chosen }, `${number + 1}. ${name}`)));
+    return choice;
   }
 
   buildOne() {

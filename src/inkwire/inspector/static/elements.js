@@ -26,14 +26,15 @@ function fill(element, ...children) {
   append(element, children);
 }
 
-const PICTURES = { "\r": "␍", "\t": "\t", "\n": "\n", "\x7f": "␡" };
+const CONTROLS = "NUL SOH STX ETX EOT ENQ ACK BEL BS HT LF VT FF CR SO SI DLE DC1 DC2 DC3 DC4 NAK SYN ETB CAN EM SUB ESC FS GS RS US".split(" ");
 const INVISIBLE = /[\u202a-\u202e\u2066-\u2069\u200e\u200f\u061c\u2028\u2029\ufeff]/g;
 
-/** Text that can be looked at: control characters as pictures, invisible direction marks by their numbers. */
+/** Text that can be looked at: control characters by their names, invisible direction marks by their numbers. */
 function visible(text) {
   return text
-    .replace(/[\x00-\x1f\x7f]/g, (char) => PICTURES[char] ?? String.fromCharCode(0x2400 + char.charCodeAt(0)))
-    .replace(INVISIBLE, (char) => `<U+${char.charCodeAt(0).toString(16).toUpperCase().padStart(4, "0")}>`);
+    .replace(/[\x00-\x08\x0b-\x1f\x7f]/g, (char) => `‹${CONTROLS[char.charCodeAt(0)] ?? "DEL"}›`)
+    .replace(/[\x80-\x9f]/g, (char) => `‹${char.charCodeAt(0).toString(16).toUpperCase()}›`)
+    .replace(INVISIBLE, (char) => `‹U+${char.charCodeAt(0).toString(16).toUpperCase().padStart(4, "0")}›`);
 }
 
 const DECODER = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
@@ -58,7 +59,7 @@ function visibleBytes(bytes) {
       let bad = good;
       while (bad < bytes.length && lengthOfCharacter(bytes, bad) === 0) bad += 1;
       const hex = Array.from(bytes.subarray(good, bad), (byte) => byte.toString(16).toUpperCase().padStart(2, "0"));
-      text += `<${hex.join(" ")}>`;
+      text += `‹${hex.join(" ")}›`;
       at = bad;
     }
   }

@@ -27,7 +27,8 @@ class Panels {
     const panel = this.panel("code");
     this.toggle = h("input", { type: "checkbox", onchange: () => { this.whole = this.toggle.checked; this.showCode(); } });
     this.toggleWords = h("span");
-    panel.box.querySelector("header").append(h("label", { class: "toggle" }, this.toggle, this.toggleWords));
+    this.rooms = h("span", { class: "rooms" });
+    panel.box.querySelector("header").append(this.rooms, h("label", { class: "toggle" }, this.toggle, this.toggleWords));
     return panel;
   }
 
@@ -44,6 +45,17 @@ class Panels {
     fill(this.held.body, this.heldOf(number));
     fill(this.given.body, this.givenOf(number));
     if (this.code) this.showCode();
+    this.lookAtNew();
+  }
+
+  /** Scrolls each panel, and each long text in it, to what is new. */
+  lookAtNew() {
+    for (const panel of [this.received, this.held, this.given]) {
+      for (const text of panel.body.querySelectorAll("pre.text")) text.scrollTop = text.scrollHeight;
+      const fresh = panel.body.querySelector("mark, .new")?.closest(".part, .facts, .raw");
+      const below = fresh ? fresh.offsetTop + fresh.offsetHeight - panel.body.offsetTop - panel.body.clientHeight : 0;
+      panel.body.scrollTop = Math.max(0, Math.min(below + 16, fresh ? fresh.offsetTop - panel.body.offsetTop : 0));
+    }
   }
 
   showNotes(number) {
@@ -200,11 +212,23 @@ class Panels {
     this.shownLanguage = language;
     fill(code.body, set.length === 0 && h("p", { class: "quiet" }, say("code_none")),
       set.map(([number, ran]) => functionView(trace.functions[number], ran, this.whole)));
+    const rooms = new Map();
+    set.forEach(([number], place) => {
+      const room = trace.functions[number].file.split("/")[0].replace(".py", "");
+      if (!rooms.has(room)) rooms.set(room, code.body.children[place]);
+    });
+    const jump = (found) => { code.body.scrollTop = found.offsetTop - code.body.offsetTop; };
+    fill(this.rooms, rooms.size > 1 && [...rooms].map(([room, found]) => h("button", { onclick: () => jump(found) }, room)));
     code.body.scrollTop = 0;
   }
 }
 
 // ---- pieces ----------------------------------------------------------------------------------------
+
+/** Bytes of the wire as text, the ends of lines to be seen. */
+function wireText(bytes) {
+  return visibleBytes(bytes).replaceAll("\n", "↵\n").replace(/\n$/, "");
+}
 
 function rawView(old, fresh) {
   const LIMIT = 6000;
@@ -213,7 +237,7 @@ function rawView(old, fresh) {
     const before = whole ? old : old.subarray(Math.max(0, old.length - LIMIT));
     const now = whole ? fresh : fresh.subarray(0, LIMIT);
     const cut = old.length + fresh.length - before.length - now.length;
-    fill(element, before.length > 0 && h("span", { class: "old" }, visibleBytes(before)), h("mark", {}, visibleBytes(now)),
+    fill(element, before.length > 0 && h("span", { class: "old" }, wireText(before)), h("mark", {}, wireText(now)),
       cut > 0 && h("button", { class: "more", onclick: () => show(true) }, say("all", count(old.length + fresh.length))));
   };
   show(false);
@@ -277,8 +301,9 @@ function treeView(node, step) {
     return h("span", { class: "string" }, start > 0 && "… ", visible(node.text.slice(start, node.text.length - fresh)),
       fresh > 0 && h("mark", {}, visible(node.text.slice(node.text.length - fresh))), caret);
   }
+  const isInnermost = !node.entries.at(-1)?.[1].open;
   const rows = node.entries.map(([key, child]) => h("li", {}, key !== null && [h("span", { class: "key" }, visible(key)), ": "], treeView(child, step)));
-  return h("span", { class: "container" }, node.type === "object" ? "{" : "[", rows.length > 0 && h("ul", {}, rows), caret, !node.open && (node.type === "object" ? "}" : "]"));
+  return h("span", { class: "container" }, node.type === "object" ? "{" : "[", rows.length > 0 && h("ul", {}, rows), isInnermost && caret, !node.open && (node.type === "object" ? "}" : "]"));
 }
 
 function functionView(found, ran, whole) {

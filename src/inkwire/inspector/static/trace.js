@@ -285,7 +285,7 @@ class Trace {
   }
 
   gap(number) {
-    return number === 0 ? 0 : Math.max(0, this.times[number] - this.times[number - 1]);
+    return number === 0 ? this.times[0] : Math.max(0, this.times[number] - this.times[number - 1]);
   }
 
   life(number) {
