@@ -6,7 +6,7 @@ The last line is the message or the error; the exit code is 0 for a message and 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, BinaryIO
 
 import click
@@ -23,7 +23,7 @@ from inkwire.protocols.base import DecodeOptions, Quirks
 from inkwire.protocols.service_errors import from_response
 from inkwire.recording import Exchange, protocol_of, read_recording
 
-__all__ = ["decode"]
+__all__ = ["decode", "quirks_of"]
 
 _QUIRKS = tuple(field.name for field in msgspec.structs.fields(Quirks) if field.type is bool)
 
@@ -56,9 +56,6 @@ def decode(
     FILE is a response body, what `curl -i` printed, a recording or a HAR export (of several exchanges the last, or
     --exchange N); `-` or nothing reads standard input.
     """
-    for name in quirks:
-        if name not in _QUIRKS:
-            raise click.UsageError(f"unknown quirk {name!r}; known are {', '.join(_QUIRKS)}")
     body = file.read()
     if frames:
         _print_frames(body, max_event_bytes, cut)
@@ -69,7 +66,7 @@ def decode(
     wire = protocols.get(protocol or protocol_of(captured))
     pipeline = Pipeline(
         wire,
-        DecodeOptions(msgspec.convert(dict.fromkeys(quirks, True), Quirks), tolerant),
+        DecodeOptions(quirks_of(quirks), tolerant),
         tools=[name for name in tools.split(",") if name] or captured.tools,
         limits=Limits(event_bytes=max_event_bytes),
         content_type=captured.headers.get("content-type", ""),
@@ -79,6 +76,14 @@ def decode(
         _print(events)
     if pipeline.error is not None:
         _end(pipeline.error)
+
+
+def quirks_of(names: Sequence[str]) -> Quirks:
+    """The quirks of these names; a wrong one is wrong usage."""
+    for name in names:
+        if name not in _QUIRKS:
+            raise click.UsageError(f"unknown quirk {name!r}; known are {', '.join(_QUIRKS)}")
+    return msgspec.convert(dict.fromkeys(names, True), Quirks)
 
 
 def _exchange(data: bytes, number: int | None) -> Exchange:

@@ -14,12 +14,16 @@ from pathlib import Path
 import click
 import msgspec
 
+from inkwire import protocols
 from inkwire.cli.context import complain, run
+from inkwire.cli.decode import quirks_of
 from inkwire.cli.options import AgentOptions
 from inkwire.errors import ConfigurationError
 from inkwire.inspector.document import Look, exported_page
 from inkwire.inspector.notes import Language
 from inkwire.inspector.source import Source
+from inkwire.inspector.trace import Tracer
+from inkwire.protocols.base import DecodeOptions
 from inkwire.recording import Exchange, read_recording
 
 __all__ = ["inspect", "inspected", "serve_page"]
@@ -31,11 +35,24 @@ _LAST_LOOK_SECONDS = 0.5
 @click.option("--export", type=click.Path(dir_okay=False), metavar="PAGE", help="Write one self-contained HTML file.")
 @click.option("--port", type=click.IntRange(0, 65535), default=0, metavar="N", help="Listen there; else any free port.")
 @click.option("--lang", type=click.Choice(["en", "zh"]), help="The page's language; else the browser's.")
+@click.option(
+    "--protocol", type=click.Choice(protocols.NAMES), help="What the bodies speak; told from them if not given."
+)
+@click.option("--tolerant", is_flag=True, help="Damage is a warning; then no call of the message may run.")
+@click.option("--quirk", "quirks", multiple=True, metavar="NAME", help="A named deviation of the endpoint; repeatable.")
 @click.option("--follow", is_flag=True, help="The recording is still being written: show what comes.")
 @click.option("--no-open", is_flag=True, help="Only print the address; open no browser.")
 @click.argument("files", nargs=-1, required=True, type=click.Path(exists=True, dir_okay=False), metavar="FILE [FILE]")
 def inspect(
-    files: Sequence[str], export: str | None, port: int, lang: Language | None, follow: bool, no_open: bool
+    files: Sequence[str],
+    export: str | None,
+    port: int,
+    lang: Language | None,
+    protocol: str | None,
+    tolerant: bool,
+    quirks: Sequence[str],
+    follow: bool,
+    no_open: bool,
 ) -> None:
     """Step through a recording in the browser: what came, what is held, what the loop was given, which code ran.
 
@@ -45,7 +62,16 @@ def inspect(
         raise click.UsageError(f"one recording, or two to compare; got {len(files)}")
     if follow and export is not None:
         raise click.UsageError("--export writes what is there; it cannot --follow")
-    sources = [Source(Path(name).name, Path(name) if follow else _exchanges(name), live=follow) for name in files]
+    options = DecodeOptions(quirks_of(quirks), tolerant)
+    sources = [
+        Source(
+            Path(name).name,
+            Path(name) if follow else _exchanges(name),
+            live=follow,
+            tracer=Tracer(protocol=protocol, options=options),
+        )
+        for name in files
+    ]
     look = Look("pair" if len(files) > 1 else "one", lang, live=follow)
     if export is not None:
         _write(exported_page(sources, look), export)

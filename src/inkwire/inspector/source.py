@@ -25,13 +25,15 @@ class Source:
     Given a file that grows (`live`), chunks follow it until `end()` is called.
     """
 
-    def __init__(self, name: str, exchanges: Sequence[Exchange] | Path, *, live: bool = False) -> None:
+    def __init__(
+        self, name: str, exchanges: Sequence[Exchange] | Path, *, live: bool = False, tracer: Tracer | None = None
+    ) -> None:
         self.name = name
         self._path = exchanges if isinstance(exchanges, Path) else None
         self._exchanges: Sequence[Exchange] = () if isinstance(exchanges, Path) else exchanges
         self._size = -1
         self._live = live
-        self._tracer = Tracer()
+        self._tracer = tracer or Tracer()
         self._writer = ChunkWriter(self._tracer)
         self._steps: Iterator[Step] = iter(())
         self._chunks: list[bytes] = []

@@ -29,6 +29,7 @@ from inkwire.inspector.held import Change, Held, Voided
 from inkwire.inspector.notes import notes_of
 from inkwire.inspector.watched import WatchedPipeline
 from inkwire.messages import AssistantMessage
+from inkwire.protocols.base import DecodeOptions
 from inkwire.protocols.service_errors import from_response
 from inkwire.recording import Exchange, protocol_of
 from inkwire.transport.retry import decide
@@ -88,8 +89,16 @@ def trace(exchanges: Sequence[Exchange]) -> list[Step]:
 class Tracer:
     """Traces a recording that may still grow: each `feed` goes on where the last one stopped."""
 
-    def __init__(self, *, lines: bool = True) -> None:
+    def __init__(
+        self,
+        *,
+        lines: bool = True,
+        protocol: str | None = None,
+        options: DecodeOptions = DecodeOptions(),  # noqa: B008 - a frozen value
+    ) -> None:
         self.watch = LineWatch() if lines else None
+        self._protocol = protocol
+        self._options = options
         self._at = 0
         """The exchange that is being traced."""
         self._run: _Attempt | None = None
@@ -119,25 +128,31 @@ class Tracer:
             self._call, self._attempt = self._call + 1, 1
         else:
             self._attempt += 1
-        self._run = run = _Attempt(exchange, self._call, self._attempt, self.watch)
+        self._run = run = _Attempt(exchange, self._pipeline(exchange), self._call, self._attempt, self.watch)
         if again is not None:
             yield run.step("again", 0.0, events=(again,), changes=(Voided(),))
         yield run.step("head", exchange.head_seconds)
+
+    def _pipeline(self, exchange: Exchange) -> WatchedPipeline:
+        return WatchedPipeline(
+            protocols.get(self._protocol or protocol_of(exchange)),
+            options=self._options,
+            tools=exchange.tools,
+            content_type=exchange.headers.get("content-type", ""),
+            watch=self.watch,
+        )
 
 
 class _Attempt:
     """One exchange while it is traced."""
 
-    def __init__(self, exchange: Exchange, call: int, attempt: int, watch: LineWatch | None) -> None:
+    def __init__(
+        self, exchange: Exchange, pipeline: WatchedPipeline, call: int, attempt: int, watch: LineWatch | None
+    ) -> None:
         self._number, self._call, self._number_of_attempt = exchange.number, call, attempt
         self._watch = watch
         self._status = exchange.status or 200
-        self._pipeline = WatchedPipeline(
-            protocols.get(protocol_of(exchange)),
-            tools=exchange.tools,
-            content_type=exchange.headers.get("content-type", ""),
-            watch=watch,
-        )
+        self._pipeline = pipeline
         self._held = Held(self._pipeline.assembler)
         self._reads = 0
         """Reads that were traced."""
