@@ -16,6 +16,8 @@ _EXAMPLES = (
     ('git diff | inkwire -p "review this"', "what is piped in joins the prompt"),
     ("inkwire -m ollama/qwen3:8b", "provider/model; a local server needs no key"),
     ("inkwire -m builtin/reader", "without any model: fixed rules, real tools"),
+    ("inkwire demo --web", "see in the browser how streaming works"),
+    ("inkwire inspect call.jsonl", "step through what --record FILE kept"),
 )
 _ENVIRONMENT = (
     ("OPENAI_API_KEY, ANTHROPIC_API_KEY, ...", "each provider's own key name"),

@@ -390,6 +390,7 @@ class App {
       ["/", "search"], ["f", "filter"], ["t", "theme"], ["l", "language"], ...(this.isPair ? [["d", "difference"]] : []), ["?", "help"]];
     return h("dialog", { class: "help", "aria-label": say("help") }, h("h2", {}, say("help")),
       h("dl", {}, keys.map(([key, name]) => [h("dt", {}, key.split(" ").map((one) => h("kbd", {}, one))), h("dd", {}, say(`key_${name}`))])),
+      h("h2", {}, say("laws")), h("ol", { class: "laws" }, [1, 2, 3, 4, 5, 6, 7].map((law) => h("li", {}, h("span", { class: "law" }, law), say(`law_${law}`)))),
       h("form", { method: "dialog" }, h("button", {}, say("close"))));
   }
 

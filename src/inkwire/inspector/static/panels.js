@@ -61,7 +61,7 @@ class Panels {
   showNotes(number) {
     const notes = this.trace.steps[number].notes.map((name) => config.notes[name]);
     fill(this.notes, notes.map((note) => h("p", { class: "note" },
-      note.law && h("span", { class: "law" }, say("law", note.law)), h("span", {}, note[language]))));
+      note.law && h("span", { class: "law", title: say(`law_${note.law}`) }, say("law", note.law)), h("span", {}, note[language]))));
   }
 
   // ---- received ----------------------------------------------------------------------------------
