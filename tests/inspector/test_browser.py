@@ -187,8 +187,8 @@ def test_it_plays_to_the_end(browser: Browser, demo: str) -> None:
     with opened(browser, f"{demo}#show=read-readme&step=1") as page:
         page.locator("select").nth(1).select_option("64")
         page.locator("[data-action=play]").click()
-        page.get_by_text("step 8 of 8").wait_for()
-        page.get_by_role("button", name="Play").wait_for()  # it has stopped
+        page.get_by_text("step 8 of 8", exact=True).wait_for()
+        page.get_by_text("▷ Play").wait_for()  # it has stopped
 
 
 def test_a_filter_leaves_what_was_asked_for(browser: Browser, demo: str) -> None:
