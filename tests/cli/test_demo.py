@@ -22,7 +22,7 @@ def test_without_a_terminal_it_shows_all_steps_and_says_what_it_is(tmp_path: Pat
     done = inkwire("demo", "read-readme", home=tmp_path, LANG="C.UTF-8")
     assert done.code == 0
     assert "nothing is executed" in done.out
-    assert "7/7" in done.out
+    assert "8/8" in done.out
     assert "may run" in done.out
     assert "\x1b" not in done.out
 

@@ -13,8 +13,9 @@ import click
 
 from inkwire.cli.context import run
 from inkwire.demo.render import Screen, list_scenarios
-from inkwire.demo.scenarios import SCENARIOS, Language, Scenario, Words, recording_of
-from inkwire.demo.steps import steps_of
+from inkwire.demo.scenarios import SCENARIOS, Scenario, recording_of
+from inkwire.demo.steps import shown_steps
+from inkwire.inspector.notes import Language, Words
 from inkwire.terminal.style import style_for
 
 __all__ = ["demo"]
@@ -71,7 +72,7 @@ async def _serve(scenario: str | None, language: Language | None, *, open_page: 
 
 def _play(scenario: Scenario, screen: Screen, *, stepped: bool) -> None:
     exchanges = scenario.exchanges()
-    steps = steps_of(exchanges)
+    steps = shown_steps(exchanges)
     click.echo(screen.title(scenario))
     for number, step in enumerate(steps, 1):
         click.echo("\n" + screen.step(step, number, len(steps), attempts=len(exchanges)))

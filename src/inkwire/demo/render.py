@@ -14,9 +14,8 @@ from collections.abc import Iterator
 
 import msgspec
 
-from inkwire.demo.notes import notes_of
-from inkwire.demo.scenarios import Language, Scenario, Words
-from inkwire.demo.steps import Step
+from inkwire.demo.scenarios import Scenario
+from inkwire.demo.steps import HeldPart, Shown
 from inkwire.events import (
     Event,
     MessageEnd,
@@ -28,7 +27,8 @@ from inkwire.events import (
     ToolCallDelta,
     ToolCallStart,
 )
-from inkwire.messages import AssistantMessage, OpaquePart, Part, ReasoningPart, ToolCall
+from inkwire.inspector.notes import NOTES, Language, Words
+from inkwire.messages import AssistantMessage
 from inkwire.partial_json import PartialJSON
 from inkwire.terminal.sanitize import sanitize
 from inkwire.terminal.style import Meaning, Style
@@ -36,6 +36,7 @@ from inkwire.terminal.style import Meaning, Style
 __all__ = ["Screen", "list_scenarios"]
 
 _MOST_LINES = 5
+_MOST_NOTES = 2
 _LABELS = {
     "received": Words("received", "收到"),
     "events": Words("shown", "显示"),
@@ -44,11 +45,16 @@ _LABELS = {
     "law": Words("law", "定律"),
 }
 _MOMENTS = {
+    "again": Words("the client asks again", "客户端再次请求"),
     "head": Words("the answer begins", "开始应答"),
     "read": Words("a read", "一次读取"),
+    "frame": Words("one event", "一个事件"),
+    "refused": Words("the service says no", "服务拒绝"),
     "eof": Words("the body ends", "响应体结束"),
     "lost": Words("the connection is lost", "连接断开"),
     "cancelled": Words("the user cancels", "用户取消"),
+    "unknown": Words("the recording ends", "录制到此为止"),
+    "unread": Words("bytes nobody reads", "没有人读的字节"),
 }
 _RECORDED = Words("A recording: no model is asked, nothing is executed.", "这是录好的数据:不连接模型,不执行任何工具。")
 _NOTHING = Words("nothing: no message_end yet", "什么都没有:还没有 message_end")
@@ -61,6 +67,7 @@ _KNOWN = Words("so far", "目前可见")
 _ATTEMPT = Words("attempt {}", "第 {} 次请求")
 _RUNS = Words("may run", "可以执行")
 _REFUSED = Words("refused", "拒绝执行")
+_AGAIN = Words("nothing: the call is asked again", "什么都没有:同一调用会再问一次")
 _ERROR = Words("an error with what had arrived", "一个错误,带着已收到的内容")
 _KINDS = {"text": Words("text", "文字"), "reasoning": Words("thinking", "思考"), "tool_call": Words("call", "调用")}
 
@@ -78,20 +85,21 @@ class Screen(msgspec.Struct, frozen=True):
         name = self.style.paint(scenario.name, "bold")
         return "\n".join([name, *about, self.style.paint(_RECORDED.of(self.language), "dim")])
 
-    def step(self, step: Step, number: int, total: int, *, attempts: int = 1) -> str:
+    def step(self, shown: Shown, number: int, total: int, *, attempts: int = 1) -> str:
         """One step, its heading first."""
-        lines = [self._heading(step, number, total, attempts)]
-        lines += self._row("received", self._received(step))
-        lines += self._row("events", [self._event(event) for event in step.events])
-        lines += self._row("held", list(self._held(step)))
-        lines += self._row("given", list(self._given(step)))
-        for note in notes_of(step):
+        lines = [self._heading(shown, number, total, attempts)]
+        lines += self._row("received", self._received(shown))
+        lines += self._row("events", [self._event(event) for event in shown.step.events])
+        lines += self._row("held", list(self._held(shown)))
+        lines += self._row("given", list(self._given(shown)))
+        for note in (NOTES[name] for name in shown.step.notes[:_MOST_NOTES]):
             words = note.words.of(self.language)
             label = f"{_LABELS['law'].of(self.language)} {note.law}" if note.law else ""
             lines += self._row("law", [(words, None)], label)
         return "\n".join(lines)
 
-    def _heading(self, step: Step, number: int, total: int, attempts: int) -> str:
+    def _heading(self, shown: Shown, number: int, total: int, attempts: int) -> str:
+        step = shown.step
         words = [f"{number}/{total}", _MOMENTS[step.moment].of(self.language), f"{step.seconds:.2f} s"]
         if attempts > 1:
             words.insert(1, _ATTEMPT.of(self.language).format(step.attempt))
@@ -111,9 +119,10 @@ class Screen(msgspec.Struct, frozen=True):
                 )
                 name = ""
 
-    def _received(self, step: Step) -> list[tuple[str, Meaning | None]]:
+    def _received(self, shown: Shown) -> list[tuple[str, Meaning | None]]:
+        step = shown.step
         if step.moment == "head":
-            return [(f"HTTP {step.status}", "bad" if step.status >= 300 else None)]
+            return [(f"HTTP {shown.status}", "bad" if shown.status >= 300 else None)]
         lines = _visible(step.received).split("\n") if step.received else []
         cells: list[tuple[str, Meaning | None]] = [(line, None) for line in lines if line]
         room = self.width - 12
@@ -143,28 +152,30 @@ class Screen(msgspec.Struct, frozen=True):
             case _:
                 return f"{_tag(event)}  {event.kind}  {_safe(event.detail)}", "warning"
 
-    def _held(self, step: Step) -> Iterator[tuple[str, Meaning | None]]:
-        is_void = any(isinstance(event, StreamReset) for event in step.events)
-        if not step.held.parts:
+    def _held(self, shown: Shown) -> Iterator[tuple[str, Meaning | None]]:
+        if not shown.parts:
             yield _EMPTY.of(self.language), "dim"
-        for index, part in enumerate(step.held.parts):
+        for index, part in enumerate(shown.parts):
             text = self._part(index, part)
-            yield (f"{text}  ({_VOID.of(self.language)})", "dim") if is_void else (text, None)
-            if isinstance(part, ToolCall) and step.message is None and (known := _known(part)):
+            yield (f"{text}  ({_VOID.of(self.language)})", "dim") if shown.is_void else (text, None)
+            if part.kind == "tool_call" and shown.step.message is None and (known := _known(part)):
                 yield f"   {_KNOWN.of(self.language)}: {known}", "dim"
 
-    def _part(self, index: int, part: Part) -> str:
-        if isinstance(part, OpaquePart):
+    def _part(self, index: int, part: HeldPart) -> str:
+        if part.kind not in _KINDS:
             return f"{index}  {_safe(part.kind)}"
-        if isinstance(part, ToolCall):
-            head = f"{index}  {_KINDS['tool_call'].of(self.language)} {_safe(part.name)} {_safe(part.id)}"
-            return f"{head}  {_safe(part.raw_arguments)}"
-        kind = "reasoning" if isinstance(part, ReasoningPart) else "text"
+        kind = _KINDS[part.kind].of(self.language)
+        if part.kind == "tool_call":
+            return f"{index}  {kind} {_safe(part.name)} {_safe(part.id)}  {_safe(part.text)}"
         signed = f"  {_safe(json.dumps(part.opaque))}" if part.opaque else ""
-        return f"{index}  {_KINDS[kind].of(self.language)}  {_quoted(part.text)}{signed}"
+        return f"{index}  {kind}  {_quoted(part.text)}{signed}"
 
-    def _given(self, step: Step) -> Iterator[tuple[str, Meaning | None]]:
-        if step.error is not None:
+    def _given(self, shown: Shown) -> Iterator[tuple[str, Meaning | None]]:
+        step = shown.step
+        if step.error is not None and shown.asked_again:
+            yield _AGAIN.of(self.language), "dim"
+            yield _clipped(_safe(f"{type(step.error).__name__}: {step.error.message}"), 3 * (self.width - 12)), "dim"
+        elif step.error is not None:
             yield f"{type(step.error).__name__}: {_ERROR.of(self.language)}", "bad"
             yield _clipped(_safe(step.error.message), 3 * (self.width - 12)), "dim"
         elif step.moment == "cancelled":
@@ -196,10 +207,10 @@ def list_scenarios(scenarios: list[Scenario], style: Style, language: Language, 
     return "\n".join(lines)
 
 
-def _known(call: ToolCall) -> str:
+def _known(call: HeldPart) -> str:
     """What can be told of arguments that still arrive; empty when nothing can."""
     scanner = PartialJSON()
-    scanner.feed(call.raw_arguments)
+    scanner.feed(call.text)
     known = scanner.snapshot() if scanner.incomplete else {}
     return _safe(json.dumps(known, ensure_ascii=False)) if known else ""
 

@@ -6,10 +6,10 @@ from importlib.resources import files
 
 import msgspec
 
-from inkwire.inspector.notes import Language, Words
+from inkwire.inspector.notes import Words
 from inkwire.recording import Exchange, read_recording
 
-__all__ = ["SCENARIOS", "Language", "Scenario", "Words", "recording_of"]
+__all__ = ["SCENARIOS", "Scenario", "recording_of"]
 
 
 class Scenario(msgspec.Struct, frozen=True):

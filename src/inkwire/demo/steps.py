@@ -1,144 +1,76 @@
-"""Exchanges in, one step for each thing that happened out: what came, what is held, what the loop was given.
-
-The steps come from the real pipeline, fed with the recorded reads. Between exchanges stands what the client would say:
-`retrying` where no answer had begun, `stream_reset` where one had.
-"""
+"""Exchanges in, the steps of their trace out, each with all that the layer holds then: for showing one at a time."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Sequence
-from typing import Literal, TypeAlias
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import msgspec
 
-from inkwire import protocols
-from inkwire.errors import ModelError, TransportError
-from inkwire.events import Event, MessageEnd, Retrying, StreamReset
-from inkwire.messages import AssistantMessage
-from inkwire.pipeline import Pipeline
-from inkwire.protocols.service_errors import from_response
-from inkwire.recording import Exchange, protocol_of
-from inkwire.transport.retry import decide
+from inkwire.inspector.held import PartGrew, PartNamed, PartOpaque, PartOpened, Voided
+from inkwire.inspector.trace import Step, trace
+from inkwire.recording import Exchange
 
-__all__ = ["Moment", "Step", "steps_of"]
-
-Moment: TypeAlias = Literal["head", "read", "eof", "lost", "cancelled"]
-
-_BLANK_LINE = re.compile(rb"\r\n\r\n|\n\n|\r\r")
+__all__ = ["HeldPart", "Shown", "shown_steps"]
 
 
-class Step(msgspec.Struct, frozen=True):
-    """One moment of an exchange, and how things stand after it."""
+class HeldPart(msgspec.Struct, frozen=True):
+    """A part as far as it came."""
 
-    moment: Moment
-    attempt: int
-    """From 1."""
-    seconds: float
+    kind: str
+    """`text`, `reasoning`, `tool_call`, or the provider's own kind."""
+    text: str = ""
+    """Of a call, its argument text."""
+    id: str = ""
+    name: str = ""
+    opaque: Mapping[str, Any] | None = None
+
+
+class Shown(msgspec.Struct, frozen=True):
+    """A step, and how things stand after it."""
+
+    step: Step
+    parts: tuple[HeldPart, ...]
     status: int
-    held: AssistantMessage
-    """What the layer has so far; none of its calls is executable."""
-    received: bytes = b""
-    waiting: int = 0
-    """Bytes that are no whole event yet."""
-    events: tuple[Event, ...] = ()
-    complete: bool = False
-    """Whether the protocol's completion signal has come."""
-    message: AssistantMessage | None = None
-    """What the loop was given: the message, once, at the end."""
-    error: ModelError | None = None
-    """What the loop was given instead."""
+    asked_again: bool
+    """Whether another attempt of the same call follows: then the loop is not told how this one ended."""
+
+    @property
+    def is_void(self) -> bool:
+        """Whether this step declares void what is held."""
+        return self.step.moment == "again"
 
 
-def steps_of(exchanges: Sequence[Exchange]) -> list[Step]:
-    """The steps of one call of a model; several exchanges are its attempts."""
-    steps: list[Step] = []
-    for attempt, exchange in enumerate(exchanges, 1):
-        found = list(_attempt(exchange, attempt))
-        if attempt < len(exchanges) and (error := found[-1].error) is not None:
-            found[-1] = _asked_again(found[-1], error, exchange)
-        steps += found
-    return steps
+def shown_steps(exchanges: Sequence[Exchange]) -> list[Shown]:
+    """The steps of a recording, short enough to hold what each step holds."""
+    steps = trace(exchanges)
+    statuses = {exchange.number: exchange.status or 200 for exchange in exchanges}
+    attempts = {step.call: step.attempt for step in steps}
+    parts: list[HeldPart] = []
+    shown = []
+    for step in steps:
+        if step.moment != "again":
+            _change(parts, step)
+        asked_again = step.attempt < attempts[step.call]
+        shown.append(Shown(step, tuple(parts), statuses[step.exchange], asked_again))
+        if step.moment == "again":
+            parts.clear()
+    return shown
 
 
-def _attempt(exchange: Exchange, attempt: int) -> Iterator[Step]:
-    status = exchange.status or 200
-    pipeline = Pipeline(
-        protocols.get(protocol_of(exchange)),
-        tools=exchange.tools,
-        content_type=exchange.headers.get("content-type", ""),
-    )
-    seconds, body = exchange.head_seconds, b""
-    yield Step("head", attempt, seconds, status, pipeline.partial())
-    if status >= 300:
-        error = from_response(status, exchange.headers, exchange.body)
-        error.partial = pipeline.partial()
-        last = exchange.reads[-1].seconds if exchange.reads else seconds
-        yield Step("read", attempt, last, status, pipeline.partial(), exchange.body, error=error)
-        return
-    for read in exchange.reads:
-        seconds, body = read.seconds, body + read.data
-        events = pipeline.feed(read.data)
-        yield _step("read", pipeline, events, attempt, seconds, status, read.data, _waiting(body))
-        if pipeline.ended:
-            return
-    yield _end(exchange, pipeline, attempt, seconds, status)
-
-
-def _end(exchange: Exchange, pipeline: Pipeline, attempt: int, seconds: float, status: int) -> Step:
-    match exchange.end:
-        case "lost":
-            events = pipeline.lost(
-                TransportError("the connection was lost in mid-answer", retryable=True, phase="body")
-            )
-            return _step("lost", pipeline, events, attempt, seconds, status)
-        case "closed" if not pipeline.complete:
-            return _step("cancelled", pipeline, [], attempt, seconds, status)
-        case _:
-            return _step("eof", pipeline, pipeline.finish(), attempt, seconds, status)
-
-
-def _step(
-    moment: Moment,
-    pipeline: Pipeline,
-    events: list[Event],
-    attempt: int,
-    seconds: float,
-    status: int,
-    received: bytes = b"",
-    waiting: int = 0,
-) -> Step:
-    message = next((event.message for event in events if isinstance(event, MessageEnd)), None)
-    return Step(
-        moment=moment,
-        attempt=attempt,
-        seconds=seconds,
-        status=status,
-        held=message or pipeline.partial(),
-        received=received,
-        waiting=waiting,
-        events=tuple(events),
-        complete=pipeline.complete,
-        message=message,
-        error=pipeline.error,
-    )
-
-
-def _asked_again(step: Step, error: ModelError, exchange: Exchange) -> Step:
-    """The failed attempt's last step, with what the client says instead of the error."""
-    number = step.attempt + 1
-    event: Event
-    if error.committed:
-        event = StreamReset(number, error.message)
-    else:
-        again = decide(error, exchange.headers, step.attempt - 1, now=lambda: 0.0, random=lambda: 0.0)
-        event = Retrying(number, again.delay_seconds if again else 0.0, error.message)
-    return msgspec.structs.replace(step, events=(*step.events, event), error=None)
-
-
-def _waiting(body: bytes) -> int:
-    """How many bytes stand behind the last blank line."""
-    end = 0
-    for found in _BLANK_LINE.finditer(body):
-        end = found.end()
-    return len(body[end:].lstrip(b"\r\n"))
+def _change(parts: list[HeldPart], step: Step) -> None:
+    for change in step.changes:
+        match change:
+            case Voided():
+                parts.clear()
+            case PartOpened():
+                parts.append(HeldPart(change.kind))
+            case PartGrew():
+                before = parts[change.part]
+                parts[change.part] = msgspec.structs.replace(before, text=before.text + change.text)
+            case PartNamed():
+                parts[change.part] = msgspec.structs.replace(parts[change.part], id=change.id, name=change.name)
+            case PartOpaque():
+                parts[change.part] = msgspec.structs.replace(parts[change.part], opaque=change.opaque)
+            case _:
+                pass
