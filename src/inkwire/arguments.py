@@ -10,6 +10,7 @@ objects) is refused, for a guess here is a command there.
 from __future__ import annotations
 
 import json
+import math
 import re
 from typing import Any, NoReturn
 
@@ -20,6 +21,7 @@ from inkwire.partial_json import classify
 __all__ = ["mend_surrogates", "parse_arguments"]
 
 _TRAILING_MARKUP = re.compile(r"(?:[\s}\]]|</[\w:.-]+>|<\|[^|<>]{0,40}\|>|<｜[^｜<>]{0,40}｜>|```)+")
+_EMPTY_OBJECTS = re.compile(r"(?:\{\s*\}\s*)+(?=\{)")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -28,7 +30,15 @@ def _refuse_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is no JSON")
 
 
-_DECODER = json.JSONDecoder(strict=False, parse_constant=_refuse_constant)
+def _finite(text: str) -> float:
+    """A number that overflows is refused, too: what runs must be what is stored."""
+    number = float(text)
+    if math.isinf(number):
+        raise ValueError(f"the number {text[:20]} is too large")
+    return number
+
+
+_DECODER = json.JSONDecoder(strict=False, parse_constant=_refuse_constant, parse_float=_finite)
 
 
 def parse_arguments(raw: str) -> tuple[dict[str, Any] | None, ArgumentsError | None]:
@@ -38,11 +48,9 @@ def parse_arguments(raw: str) -> tuple[dict[str, Any] | None, ArgumentsError | N
     if not text or text == "null":
         return {}, None
     try:
+        if empty := _EMPTY_OBJECTS.match(text):
+            start, text = start + empty.end(), text[empty.end() :]
         value, end = _DECODER.raw_decode(text)
-        while value == {} and text[end:].lstrip().startswith("{"):
-            skipped = len(text) - len(text[end:].lstrip())
-            start, text = start + skipped, text[skipped:]
-            value, end = _DECODER.raw_decode(text)
         if isinstance(value, str) and not text[end:].strip():
             value, end = _unwrap(value, text, end)
     except RecursionError:

@@ -8,6 +8,7 @@ waits in `error`. So cuts do not matter (law 1), and a stream ends in exactly on
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Final
 
@@ -24,7 +25,7 @@ from inkwire.framing.sniff import sniff
 from inkwire.framing.sse import SSEFramer
 from inkwire.messages import AssistantMessage
 from inkwire.protocols.base import DecodeOptions, WireProtocol
-from inkwire.protocols.payload import excerpt, is_sentinel, read_value
+from inkwire.protocols.payload import SENTINEL, excerpt, is_sentinel, read_value
 from inkwire.protocols.service_errors import in_payload
 
 __all__ = ["Limits", "Pipeline"]
@@ -37,6 +38,14 @@ _FRAMERS: Final[dict[str, type[Framer]]] = {
 }
 _REFUSED_BYTES: Final = 1024
 """How much of a page or a plain text is read before it is refused, so that its words can be told."""
+
+
+_BLANKS: Final = b" \t\r\n"
+_BOM: Final = b"\xef\xbb\xbf"
+_LIKE_PAYLOAD: Final = re.compile(rb"\s*(?:[\w .-]{1,32}[:=]\s*)?[\[\]{}]")
+"""A line that holds JSON, perhaps behind a field's name that is misspelt or indented (`Data: {`, ` data: {`)."""
+_UNEXPECTED: Final = (TypeError, ValueError, LookupError, AttributeError, ArithmeticError, RecursionError)
+"""What a payload of a shape that no service was seen to send may raise in a decoder."""
 
 
 class Pipeline:
@@ -156,7 +165,11 @@ class Pipeline:
                 self._judge_stray(frame.stray, out)
             if self._raw and frame.data:
                 out.append(RawEvent(frame.event, frame.text))
-            fragments = decoder.feed(frame)
+            try:
+                fragments = decoder.feed(frame)
+            except _UNEXPECTED as cause:
+                assembler.fail(_unexpected(frame, cause))
+                return
             if fragments:
                 self.payloads += 1
                 out += assembler.feed(fragments)
@@ -170,13 +183,12 @@ class Pipeline:
         """The framer that the first bytes ask for; None while more are needed, or when the body is refused."""
         head = self._head
         head += data
+        _drop_blanks(head)
         if self._refusing:
             self._refuse(at_end)
             return None
         kind = sniff(bytes(head), self._content_type, ndjson=self._protocol.ndjson, at_end=at_end)
         if kind is None:
-            if head.isspace():
-                head.clear()  # white space sent to keep the connection alive
             return None
         if kind in ("html", "text"):
             self._refusing = True
@@ -217,7 +229,10 @@ class Pipeline:
             if _is_whole(frame):
                 self._read([frame], out)
             elif self.complete:
-                self._warn("cut_tail", f"the body ends in mid-payload: {excerpt(frame.data)}", out)
+                what = f"the body ends in mid-payload: {excerpt(frame.data)}"
+                self._warn("cut_tail", what, out, damage=not SENTINEL.startswith(frame.data.strip()))
+        if framer is not None and framer.unframed and self.complete:  # of an incomplete stream the error tells
+            self._judge_stray(framer.unframed, out)
 
     def _explain(self) -> None:
         """An end without completion that says why: an unframed error, or no stream at all."""
@@ -241,7 +256,7 @@ class Pipeline:
 
     def _judge_stray(self, stray: bytes, out: list[Event]) -> None:
         """Lines that are no field may be skipped, as the standard asks, unless they look like a payload."""
-        if any(line.lstrip()[:1] in (b"{", b"[", b"]", b"}") for line in stray.split(b"\n")):
+        if any(_LIKE_PAYLOAD.match(line) and not line.endswith(SENTINEL) for line in stray.split(b"\n")):
             self._warn(
                 "stray_payload",
                 f"lines outside of any event look like a lost payload: {excerpt(stray)}",
@@ -251,6 +266,24 @@ class Pipeline:
 
     def _warn(self, kind: str, detail: str, out: list[Event], *, damage: bool = False) -> None:
         out.extend(self._assembler.feed([WarningFragment(kind, detail, damage)]))
+
+
+def _drop_blanks(head: bytearray) -> None:
+    """White space before the body keeps the connection alive and says nothing."""
+    start = len(_BOM) if head.startswith(_BOM) else 0
+    end = start
+    while end < len(head) and head[end] in _BLANKS:
+        end += 1
+    del head[start:end]
+
+
+def _unexpected(frame: Frame, cause: Exception) -> ProtocolError:
+    shown = excerpt(frame.data)
+    return ProtocolError(
+        f"a payload has a shape that cannot be read ({type(cause).__name__}: {str(cause)[:200]}): {shown!r}. A lost "
+        "piece could change what a tool does, so the stream is refused",
+        excerpt=shown,
+    )
 
 
 def _is_whole(frame: Frame) -> bool:

@@ -58,6 +58,11 @@ class Framer(ABC):
         self._finish(frames)
         return frames
 
+    @property
+    def unframed(self) -> bytes:
+        """Bytes behind the last frame that belong to none, the first 4 KiB: perhaps a lost payload."""
+        return b""
+
     @abstractmethod
     def _feed(self, data: bytes, frames: list[Frame]) -> None: ...
 

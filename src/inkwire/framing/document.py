@@ -45,6 +45,11 @@ class JSONDocumentFramer(Framer):
         """The first 4 KiB of what follows the document, white space before it dropped."""
         return bytes(self._stray)
 
+    @property
+    def unframed(self) -> bytes:
+        """What follows the document."""
+        return self.stray
+
     def _feed(self, data: bytes, frames: list[Frame]) -> None:
         if not self._bom.done:
             data = self._bom.feed(data)

@@ -67,8 +67,8 @@ def _binary(head: bytes, announced: bool, at_end: bool) -> Framing | None:
 
 def _object(text: bytes, at_end: bool) -> Framing | None:
     """A line of JSON never ends after its first brace: then it is a document printed over lines, as errors are."""
-    after = text[1:].lstrip(b" \t")[:1]
-    if not after and not at_end:
+    after = text[1:_SEARCHED_BYTES].lstrip(b" \t")[:1]
+    if not after and not at_end and len(text) < _SEARCHED_BYTES:
         return None
     return "json" if after in (b"\r", b"\n") else "ndjson"
 

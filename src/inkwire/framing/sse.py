@@ -59,6 +59,11 @@ class SSEFramer(Framer):
         """The first 4 KiB of lines that are no field, joined by LF: an unframed error, a proxy's text."""
         return bytes(self._stray)
 
+    @property
+    def unframed(self) -> bytes:
+        """Lines that are no field since the last frame."""
+        return self._since_frame
+
     def _feed(self, data: bytes, frames: list[Frame]) -> None:
         if not self._bom.done:
             data = self._bom.feed(data)

@@ -16,14 +16,16 @@ from inkwire.fragments import FailureFragment, Fragment, WarningFragment
 from inkwire.framing.frame import Frame
 from inkwire.json_depth import MAX_DEPTH, json_depth
 
-__all__ = ["excerpt", "is_sentinel", "read_object", "read_value"]
+__all__ = ["SENTINEL", "excerpt", "is_sentinel", "read_object", "read_value"]
 
+SENTINEL = b"[DONE]"
+"""The end mark of Chat Completions and of what imitates it."""
 _EXCERPT = 200
 
 
 def is_sentinel(data: bytes) -> bool:
     """Whether the payload is `[DONE]`, white space aside."""
-    return data.strip() == b"[DONE]"
+    return data.strip() == SENTINEL
 
 
 def excerpt(data: bytes) -> str:
