@@ -95,7 +95,7 @@ def _kind(value: Any) -> str:
 def mend_surrogates(value: Any) -> Any:
     """The value with each half of a surrogate pair that stands alone replaced by U+FFFD."""
     if isinstance(value, str):
-        return _SURROGATE.sub("\ufffd", value)
+        return value if value.isascii() else _SURROGATE.sub("\ufffd", value)
     if isinstance(value, list):
         return [mend_surrogates(item) for item in value]
     if isinstance(value, dict):

@@ -16,6 +16,7 @@ from typing import Any
 
 import msgspec
 
+from inkwire.arguments import mend_surrogates
 from inkwire.calls import CallBook, OpenCall
 from inkwire.errors import IncompleteStreamError, LimitExceededError, ModelError
 from inkwire.events import Event, MessageEnd, ReasoningDelta, StreamReset, TextDelta
@@ -146,6 +147,8 @@ class Assembler:
         self.parts: list[OpenText | OpenCall | OpenOpaque] = []
         self._by_key: dict[tuple[str, Key], OpenText | OpenOpaque] = {}
         self._book = CallBook(self.parts, self._tools, self._new_id)
+        self._halves: dict[Key, str] = {}
+        """Of the call under each key the first half of a surrogate pair whose second half has not come."""
         self._size = 0
         self.usage: dict[str, int] = {}
         self.response_id: str | None = None
@@ -247,6 +250,8 @@ class Assembler:
 
     def _on_call(self, fragment: CallFragment, out: list[Event]) -> None:
         shown = len(out)
+        if not fragment.arguments.isascii() or self._halves:
+            fragment = self._whole_characters(fragment)
         if not self._book.feed(fragment, out):
             self._warn("orphan_delta", "a call fragment without id, name and arguments")
             return
@@ -255,6 +260,14 @@ class Assembler:
             self.committed = True
         if len(self._book.calls) > self._limits.calls:
             self.fail(self._limit(f"more than {self._limits.calls:,} calls in one message"))
+
+    def _whole_characters(self, fragment: CallFragment) -> CallFragment:
+        """The fragment without half a surrogate pair: a first half waits for the second, another becomes U+FFFD."""
+        text = self._halves.pop(fragment.key, "") + fragment.arguments
+        if "\ud800" <= text[-1:] <= "\udbff" and not fragment.whole:
+            text, self._halves[fragment.key] = text[:-1], text[-1]
+        joined = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
+        return msgspec.structs.replace(fragment, arguments=mend_surrogates(joined))
 
     def _on_opaque(self, fragment: OpaqueFragment, out: list[Event]) -> None:
         key = fragment.key
@@ -280,15 +293,15 @@ class Assembler:
                 self.usage[name] = value
 
     def _on_origin(self, fragment: OriginFragment, out: list[Event]) -> None:
-        self.response_id = self.response_id or fragment.response_id or None
-        self.model = self.model or fragment.model or ""
+        self.response_id = self.response_id or mend_surrogates(fragment.response_id) or None
+        self.model = self.model or mend_surrogates(fragment.model) or ""
 
     def _on_warning(self, fragment: WarningFragment, out: list[Event]) -> None:
         self.damaged = self.damaged or fragment.damage
         out.append(self._warn(fragment.kind, fragment.detail))
 
     def _warn(self, kind: str, detail: str) -> StreamWarning:
-        warning = StreamWarning(kind, detail, self.position)
+        warning = StreamWarning(kind, mend_surrogates(detail), self.position)
         self.warnings.append(warning)
         return warning
 
@@ -296,7 +309,7 @@ class Assembler:
 
     def _on_finish(self, fragment: FinishFragment, out: list[Event]) -> None:
         if self.stop is None or _SEVERITY[fragment.stop_reason] >= _SEVERITY[self.stop]:
-            self.stop, self.raw_stop = fragment.stop_reason, fragment.raw
+            self.stop, self.raw_stop = fragment.stop_reason, mend_surrogates(fragment.raw)
 
     def _on_done(self, fragment: DoneFragment, out: list[Event]) -> None:
         self._done = True
@@ -317,6 +330,8 @@ class Assembler:
         for part in self.parts:
             if isinstance(part, OpenText) and (text := part.flush()):
                 out.append(TextDelta(part.index, text) if part.kind == "text" else ReasoningDelta(part.index, text))
+        for key in self._halves:
+            self._book.feed(CallFragment(key, arguments="\ufffd"), out)  # a half that stayed alone
         self._book.finish(out)
         stop = self._stop_reason()
         message = self._message(stop, self._refusal(stop))
@@ -415,4 +430,4 @@ def _call(part: OpenCall, refusal: str | None) -> ToolCall:
 
 
 def _frozen(opaque: dict[str, Any]) -> Mapping[str, Any] | None:
-    return dict(opaque) or None
+    return dict(mend_surrogates(opaque)) or None

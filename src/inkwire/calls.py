@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from inkwire.arguments import parse_arguments
+from inkwire.arguments import mend_surrogates, parse_arguments
 from inkwire.events import Event, ToolCallDelta, ToolCallStart
 from inkwire.fragments import CallFragment, Key
 from inkwire.messages import ArgumentsError
@@ -286,7 +286,7 @@ class CallBook:
 
 def _present(value: str | None) -> str:
     """The value without white space; the literal "null" (seen from Mistral) counts as absent."""
-    value = (value or "").strip()
+    value = mend_surrogates((value or "").strip())
     return "" if value == "null" else value
 
 

@@ -140,7 +140,7 @@ class Pipeline:
         if not self._assembler.ended:
             self._finish_framing(out)
         if not self._is_over():
-            out.extend(self._assembler.feed(self._decoder.finish()))
+            self._finish_decoding(out)
         if not self._is_over() and not self.complete:
             self._explain()
         out.extend(self._assembler.finish())
@@ -152,7 +152,8 @@ class Pipeline:
     def lost(self, error: ModelError) -> list[Event]:
         """The connection broke, or a timer ran out: after completion that is no error."""
         if self.complete and not self.ended:
-            out = list(self._assembler.feed(self._decoder.finish()))
+            out: list[Event] = []
+            self._finish_decoding(out)
             return [*out, *self._assembler.finish()]
         if not self.ended:
             self._assembler.fail(error)
@@ -233,6 +234,12 @@ class Pipeline:
                 self._warn("cut_tail", what, out, damage=not SENTINEL.startswith(frame.data.strip()))
         if framer is not None and framer.unframed and self.complete:  # of an incomplete stream the error tells
             self._judge_stray(framer.unframed, out)
+
+    def _finish_decoding(self, out: list[Event]) -> None:
+        try:
+            out += self._assembler.feed(self._decoder.finish())
+        except _UNEXPECTED as cause:
+            self._assembler.fail(_unexpected(Frame(b""), cause))
 
     def _explain(self) -> None:
         """An end without completion that says why: an unframed error, or no stream at all."""

@@ -9,8 +9,9 @@ Source: the OpenAI API reference, "Chat Completions: streaming"; the deviations 
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 import msgspec
 
@@ -243,7 +244,8 @@ class ChatDecoder:
         for position, entry in enumerate(details):
             if not isinstance(entry, dict):
                 continue
-            known = self._details.setdefault(entry.get("index", f"at {position}"), {})
+            index = entry.get("index")
+            known = self._details.setdefault(index if isinstance(index, (int, str)) else f"at {position}", {})
             for key, value in entry.items():
                 if key in ("text", "summary", "data") and isinstance(known.get(key), str) and isinstance(value, str):
                     known[key] += value
@@ -286,9 +288,13 @@ def _failed(word: str, raw: str) -> ModelError | None:
     return None
 
 
+_LONGEST_INDEX: Final = 18
+"""A longer one is no number, whatever its digits say."""
+
+
 def _key(index: Any) -> int | str | None:
     if isinstance(index, str):
-        return int(index) if index.isdecimal() else index or None
+        return int(index) if index.isdecimal() and len(index) < _LONGEST_INDEX else index or None
     return index if isinstance(index, int) else None
 
 
@@ -305,11 +311,19 @@ def _call(entry: Mapping[str, Any], key: int | str | None) -> CallFragment:
         id=_text(entry.get("id")),
         name=_text(said.get("name")),
         # An object is never a piece: it is the whole.
-        arguments=arguments if is_text else "" if arguments is None else msgspec.json.encode(arguments).decode(),
+        arguments=arguments if is_text else "" if arguments is None else _as_json(arguments),
         whole=not is_text and arguments is not None,
         free_text=free_text,
         opaque=extra or None,
     )
+
+
+def _as_json(value: Any) -> str:
+    """As compact as msgspec writes it; half a surrogate pair, which UTF-8 cannot hold, escaped."""
+    try:
+        return msgspec.json.encode(value).decode()
+    except UnicodeEncodeError:
+        return json.dumps(value, separators=(",", ":"))
 
 
 def _text(value: Any) -> str | None:
@@ -321,7 +335,8 @@ def _text(value: Any) -> str | None:
 def _joined(parts: Any) -> str:
     if isinstance(parts, str):
         return parts
-    return "".join(part["text"] for part in parts or () if isinstance(part, dict) and isinstance(part.get("text"), str))
+    found = parts if isinstance(parts, list) else ()
+    return "".join(part["text"] for part in found if isinstance(part, dict) and isinstance(part.get("text"), str))
 
 
 def _details_text(details: list[Any]) -> str:

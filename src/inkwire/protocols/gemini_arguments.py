@@ -15,8 +15,9 @@ from inkwire.protocols.requests import compact_json
 
 __all__ = ["GrowingCall"]
 
-_STEP = re.compile(r"\.([^.\[\]]+)|\[(\d+)\]|\['((?:[^'\\]|\\.)*)'\]")
-_MAX_INDEX = 10_000
+_STEP = re.compile(r"\.([^.\[\]]+)|\[(\d{1,9})\]|\['((?:[^'\\]|\\.)*)'\]")
+_MOST_SKIPPED = 16
+"""Places of an array that may come later than those behind them; more would cost memory that nobody sent."""
 
 
 class GrowingCall:
@@ -84,7 +85,7 @@ def _place(root: dict[str, Any], path: tuple[str | int, ...], value: Any) -> boo
     for step, following in zip(path, (*path[1:], None), strict=True):
         fresh: Any = value if following is None else [] if isinstance(following, int) else {}
         if isinstance(step, int):
-            if not isinstance(here, list) or step > _MAX_INDEX:
+            if not isinstance(here, list) or step > len(here) + _MOST_SKIPPED:
                 return False
             here.extend([None] * (step + 1 - len(here)))
             if following is None or here[step] is None:

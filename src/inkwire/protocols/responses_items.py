@@ -48,6 +48,7 @@ class Item:
         pieces = self._paragraphs.setdefault(place, [])
         if whole:
             shown = "".join(pieces)
+            pieces[:] = [shown]
             if not text or text == shown:
                 return ()
             if not text.startswith(shown) or (shown and self._paragraph != place):
@@ -68,6 +69,7 @@ class ItemBook:
         self._items: list[Item] = []
         self._by_id: dict[tuple[str, str], Item] = {}
         self._by_place: dict[tuple[str, int | None], Item] = {}
+        self._by_call: dict[str, Item] = {}
 
     def announce(self, index: int | None, said: dict[str, Any]) -> tuple[Item, bool]:
         """The item that `output_item.added` names, and whether it is new: an index in use opens a new item."""
@@ -92,7 +94,7 @@ class ItemBook:
         item = self._known(kind, index, item_id)
         if item is not None and not _may_be(item, call_id):
             is_named = item.id is not None and item.id == item_id and not item.done
-            item = next((other for other in self._items if other.call_id == call_id), item if is_named else None)
+            item = self._by_call.get(call_id or "", item if is_named else None)
         is_new = item is None
         item = self._note(item or self._new(kind, index, item_id), said)
         item.done = True
@@ -145,7 +147,9 @@ class ItemBook:
         return item
 
     def _note(self, item: Item, said: dict[str, Any]) -> Item:
-        item.call_id = item.call_id or string(said.get("call_id"))
+        if item.call_id is None and (call_id := string(said.get("call_id"))):
+            item.call_id = call_id
+            self._by_call.setdefault(call_id, item)
         item.name = item.name or string(said.get("name"))
         return item
 

@@ -7,11 +7,10 @@ one table of words decides the class, so that the same cause has the same class 
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping
 from typing import Any
-
-import msgspec
 
 from inkwire.errors import (
     AuthenticationError,
@@ -141,8 +140,8 @@ _QUOTA_PATTERN = re.compile(
     re.IGNORECASE,
 )
 _HINT = re.compile(
-    r"(?:try again|retry|retry again|available again) (?:in|after)\s+"
-    r"(?:(\d+)m(?!s))?\s*(\d+(?:\.\d+)?)\s*(ms|milliseconds?|s|secs?|seconds?)\b",
+    r"(?:try again|retry|retry again|available again) (?:in|after)\s{1,3}"
+    r"(?:(\d{1,5})m(?!s))?\s{0,3}(\d{1,9}(?:\.\d{1,9})?)\s{0,3}(ms|milliseconds?|s|secs?|seconds?)\b",
     re.IGNORECASE,
 )
 _TITLE = re.compile(r"<title[^>]*>(.*?)</title>", re.IGNORECASE | re.DOTALL)
@@ -242,7 +241,7 @@ def _flat(payload: Mapping[str, Any]) -> _Words | None:
         return _of_error(payload, payload)
     detail = payload.get("detail")
     if detail and "choices" not in payload and len(payload) <= 2:
-        return _Words(detail if isinstance(detail, str) else msgspec.json.encode(detail).decode()[:_MAX_WORDS])
+        return _Words(detail if isinstance(detail, str) else _as_json(detail)[:_MAX_WORDS])
     return None
 
 
@@ -267,7 +266,11 @@ def _of_error(error: Mapping[str, Any] | str, payload: Mapping[str, Any], name: 
 
 def _fallback(error: Mapping[str, Any]) -> str:
     said = {key: value for key, value in error.items() if value not in (None, "") and key != "type"}
-    return msgspec.json.encode(said).decode()[:_MAX_WORDS] if said else "the service reported an error without words"
+    return _as_json(said)[:_MAX_WORDS] if said else "the service reported an error without words"
+
+
+def _as_json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
 def _with_upstream(message: str, metadata: Any) -> str:
@@ -296,7 +299,7 @@ def _build(words: _Words, status: int | None) -> ServiceError:
     cause, meant = _judge(words, status)
     kind, retryable = _CAUSES[cause] if cause else (ServiceError, None)
     return kind(
-        words.message[:_MAX_WORDS],
+        words.message[:_MAX_WORDS].encode("utf-8", "replace").decode(),
         status=status or meant,
         code=_code(words.codes),
         request_id=words.request_id,

@@ -1,0 +1,196 @@
+"""What a body may hold beside good events: lost payloads, odd shapes, half characters. No call runs on a guess."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+import pytest
+
+from inkwire import protocols
+from inkwire.events import Event, MessageEnd, StreamWarning, ToolCallDelta
+from inkwire.messages import AssistantMessage
+from inkwire.pipeline import Pipeline
+from tests.case_notation import cut_every
+
+
+def sse(*payloads: Any) -> bytes:
+    return b"".join(b"data: " + json.dumps(payload).encode() + b"\n\n" for payload in payloads)
+
+
+def choice(delta: dict[str, Any], finish: str | None = None) -> dict[str, Any]:
+    return {"choices": [{"index": 0, "delta": delta, "finish_reason": finish}]}
+
+
+def piece(arguments: Any, **more: Any) -> dict[str, Any]:
+    function = {"arguments": arguments, **({"name": "write"} if more else {})}
+    return choice({"tool_calls": [{"index": 0, "function": function, **more}]})
+
+
+def run(reads: Sequence[bytes], protocol: str = "chat", content_type: str = "") -> tuple[list[Event], Pipeline]:
+    pipeline = Pipeline(protocols.get(protocol), content_type=content_type)
+    events: list[Event] = []
+    for read in reads:
+        events += pipeline.feed(read)
+        if pipeline.ended:
+            return events, pipeline
+    return [*events, *pipeline.finish()], pipeline
+
+
+def message_of(body: bytes, **options: Any) -> AssistantMessage:
+    outcomes = []
+    for reads in ([body], cut_every(body, 1), cut_every(body, 7)):
+        events, pipeline = run(reads, **options)
+        assert pipeline.error is None
+        assert isinstance(events[-1], MessageEnd)
+        outcomes.append(msgspec.json.encode(events))
+    assert len(set(outcomes)) == 1, "cuts do not matter"
+    assert isinstance(events[-1], MessageEnd)
+    return events[-1].message
+
+
+FIRST, LAST = sse(piece('{"path":"build', id="c")), sse(piece('"}'), choice({}, "tool_calls"))
+LOST = json.dumps(piece("/tmp")).encode()
+DONE = b"data: [DONE]\n\n"
+
+
+@pytest.mark.parametrize("prefix", [" data: ", "\tdata: ", "Data: ", "data : ", "dat: ", "data= ", "", "  "])
+def test_a_payload_behind_a_misspelt_field_closes_the_gate(prefix: str) -> None:
+    message = message_of(FIRST + prefix.encode() + LOST + b"\n\n" + LAST + DONE)
+    assert not message.executable_calls
+    assert "stray_payload" in [warning.kind for warning in message.warnings]
+
+
+@pytest.mark.parametrize(
+    "line", ["X-Proxy: hit", "hello there", "data2: x", " data: [DONE]", "id : 7", "note: see (1)", ":{comment}"]
+)
+def test_other_lines_that_are_no_field_close_nothing(line: str) -> None:
+    message = message_of(FIRST + line.encode() + b"\n\n" + LAST + DONE)
+    assert message.executable_calls
+
+
+@pytest.mark.parametrize(
+    "tail",
+    [
+        b'{"error":{"message":"overloaded"}}\n',
+        b'{"error":{"message":"overloaded"}}',
+        LOST + b"\n",
+        b'data: {"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"function":{"argu',
+        b"data: {",
+    ],
+)
+def test_a_payload_lost_at_the_end_closes_the_gate(tail: bytes) -> None:
+    message = message_of(FIRST + LAST + tail)
+    assert message.stop_reason == "tool_use"
+    assert not message.executable_calls
+    assert message.warnings
+
+
+@pytest.mark.parametrize("tail", [b"", b"\n", b"data: [DO", b"data: ", b": bye\n", b"<!-- cached -->\n"])
+def test_an_end_that_lost_nothing_closes_nothing(tail: bytes) -> None:
+    assert message_of(FIRST + LAST + tail).executable_calls
+
+
+@pytest.mark.parametrize("rest", [b'\n{"error":{"message":"x"}}', b" [1]"])
+def test_what_follows_a_document_closes_the_gate(rest: bytes) -> None:
+    call = {"id": "a", "type": "function", "function": {"name": "write", "arguments": "{}"}}
+    document = {"choices": [{"index": 0, "message": {"tool_calls": [call]}, "finish_reason": "tool_calls"}]}
+    assert message_of(json.dumps(document).encode() + b"\n").executable_calls
+    assert not message_of(json.dumps(document).encode() + rest).executable_calls
+
+
+@pytest.mark.parametrize("blank", [b" ", b"\t", b"\r\n", b"\n\n", b" \n ", b"\xef\xbb\xbf \n"])
+def test_white_space_before_a_body_never_matters(blank: bytes) -> None:
+    body = sse(choice({"content": "one"}), choice({"content": "two"}, "stop")) + DONE
+    assert message_of(blank + body, content_type="text/event-stream").text == "onetwo"
+
+
+def test_white_space_without_end_is_not_kept() -> None:
+    pipeline = Pipeline(protocols.get("chat"))
+    pipeline.feed(b"\xef\xbb\xbf")
+    for _ in range(200):
+        pipeline.feed(b" " * 1000)
+    assert len(pipeline._head) < 10
+
+
+ODD_PAYLOADS: list[tuple[str, Any]] = [
+    ("chat", choice({"reasoning_details": [{"index": [1], "text": "x"}]})),
+    ("chat", choice({"content": [{"type": "thinking", "thinking": 5}]})),
+    (
+        "chat",
+        choice({"tool_calls": [{"index": 0, "id": "a", "function": {"name": "w", "arguments": {"p": "\ud800"}}}]}),
+    ),
+    ("chat", choice({"tool_calls": [{"index": "9" * 5000, "id": "a", "function": {"name": "w", "arguments": "{}"}}]})),
+    *[
+        (protocol, payload)
+        for protocol in ("chat", "responses", "anthropic", "gemini", "ollama")
+        for payload in (
+            {"error": {"x": "\ud800"}},
+            {"detail": [{"x": "\ud800"}]},
+            {"error": {"message": f"try again in {'9' * 5000}m 3s"}},
+            {"error": {"message": "try again in" + " " * 50_000 + "x"}},
+        )
+    ],
+    *[
+        (
+            "gemini",
+            {
+                "candidates": [
+                    {"content": {"parts": [{"functionCall": {"name": "w", "partialArgs": [{"jsonPath": path}]}}]}}
+                ]
+            },
+        )
+        for path in ("$.a[" + "9" * 5000 + "]", "$" + ".a" * 100_000, "$.a" + "[9999]" * 40)
+    ],
+]
+
+
+@pytest.mark.parametrize(("protocol", "payload"), ODD_PAYLOADS, ids=lambda value: str(value)[:60])
+def test_no_shape_of_a_payload_escapes_as_an_exception(protocol: str, payload: Any) -> None:
+    body = json.dumps(payload).encode() + b"\n" if protocol == "ollama" else sse(payload)
+    events, pipeline = run([body], protocol)
+    msgspec.json.encode(events)  # and everything that is told can be written down
+    assert (pipeline.error is None) == any(isinstance(event, MessageEnd) for event in events)
+
+
+def test_half_a_character_in_arguments_waits_for_the_other_half() -> None:
+    body = sse(piece('{"path":"\ud83d', id="c"), piece('\ude00"}'), choice({}, "tool_calls")) + DONE
+    call = message_of(body).executable_calls[0]
+    assert call.arguments == {"path": "😀"}
+
+
+@pytest.mark.parametrize("place", ["arguments", "end", "id", "name", "finish"])
+def test_half_a_character_that_stays_alone_can_still_be_written_down(place: str) -> None:
+    half = "\ud83d"
+    first = piece(f'{{"path":"{half if place == "arguments" else ""}x"}}', id=half if place == "id" else "c")
+    first["choices"][0]["delta"]["tool_calls"][0]["function"]["name"] = half if place == "name" else "write"
+    finish = choice({}, f"tool_calls{half}" if place == "finish" else "tool_calls")
+    end = [piece(half)] if place == "end" else []
+    events, _ = run([sse(first, *end, finish) + DONE])
+    encoded = msgspec.json.encode(events).decode()
+    assert ("\ufffd" in encoded) or ("\\ufffd" in encoded)
+    message = events[-1]
+    assert isinstance(message, MessageEnd)
+    shown = "".join(event.json_delta for event in events if isinstance(event, ToolCallDelta))
+    assert shown == message.message.calls[0].raw_arguments
+
+
+@pytest.mark.parametrize("number", ["1e999", "-1e999", "[1, 2e400]"])
+def test_a_number_that_no_float_holds_is_refused(number: str) -> None:
+    call = message_of(sse(piece(f'{{"n":{number}}}', id="c"), choice({}, "tool_calls")) + DONE).calls[0]
+    assert not call.executable
+    assert call.arguments_error is not None
+
+
+def test_many_empty_objects_before_the_real_one_cost_no_square() -> None:
+    body = sse(piece("{}" * 100_000 + '{"path":"x"}', id="c"), choice({}, "tool_calls")) + DONE
+    events, _ = run([body])
+    assert isinstance(events[-1], MessageEnd)
+    assert events[-1].message.calls[0].arguments == {"path": "x"}
+
+
+def test_warnings_of_lost_payloads_are_events_too() -> None:
+    events, _ = run([FIRST + b" data: " + LOST + b"\n\n" + LAST + DONE])
+    assert [event.kind for event in events if isinstance(event, StreamWarning)] == ["stray_payload"]
