@@ -151,3 +151,16 @@ async def test_a_summary_on_demand() -> None:
     assert len(subject.history) < length
     check_history(subject.history)
     assert ending(await run(subject, "go on")).outcome == "completed"
+
+
+def test_instructions_that_link_out_of_the_project_are_not_told(tmp_path: Path) -> None:
+    secret = tmp_path / "id_ed25519"
+    secret.write_text("PRIVATE KEY")
+    project = tmp_path / "project"
+    (project / "docs").mkdir(parents=True)
+    (project / "AGENTS.md").symlink_to(secret)
+    assert "PRIVATE KEY" not in system_prompt(project)
+    (project / "docs" / "agents.md").write_text("Use tabs.")
+    (project / "AGENTS.md").unlink()
+    (project / "AGENTS.md").symlink_to(project / "docs" / "agents.md")
+    assert "Use tabs." in system_prompt(project)

@@ -128,6 +128,93 @@ def test_deny_wins_in_every_mode(command: str) -> None:
     assert line(Policy("yolo", deny=["bash(rm *)"]), "ls rm") == "allow"
 
 
+HIDDEN_PUSHES = [
+    *("git push", "/usr/bin/git push -f", "X=1 git push", "git -C . push", "git -c a=b push", "git --no-pager push"),
+    *("git $'push'", "git ${x:-push}", "git {push,origin}", "X=push; git $X", "git p*sh", "$GIT push", "g* push"),
+    *("time git push", "time -p git push", "timeout 9 bash -c 'git push'", "env sh -c 'git push'", "env -S 'git push'"),
+    *("nice -n 5 sh -c 'git push'", "echo push | xargs git", "echo . | xargs sh -c 'git push'", "sudo git push"),
+    *("find . -exec sh -c 'git push' ';'", "find . -exec git push ';'", "busybox sh -c 'git push'"),
+    *(
+        "bash -c 'git push'",
+        "bash -c -- 'git push'",
+        "bash -c -x 'git push'",
+        "sh <<< 'git push'",
+        "echo git push | sh",
+    ),
+    *(
+        "eval git push",
+        "command eval 'git push'",
+        "builtin eval 'git push'",
+        "trap 'git push' EXIT",
+        "watch 'git push'",
+    ),
+    *("sh -c 'cd x && git push'", "python3 -c 'import os; os.system(\"git push\")'", "printf -v 'a[$(git push)]' x"),
+]
+
+
+@pytest.mark.parametrize("command", HIDDEN_PUSHES)
+def test_no_other_words_get_past_a_denial(command: str) -> None:
+    deny = ["bash(git push *)"]
+    assert line(Policy("yolo", deny=deny), command) == "deny"
+    for allow in (["bash"], ["bash(git *)", "bash(echo *)", "bash(find *)", "bash(time *)"]):
+        assert line(Policy("ask", allow=allow, deny=deny), command) != "allow"
+        assert line(Policy("auto", allow=allow, deny=deny), command) != "allow"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        *(
+            "git status",
+            "git log push",
+            "git commit -m push",
+            "git stash push",
+            "echo git push",
+            "ls *.py",
+            "cat $FILE",
+        ),
+        *("python3 setup.py push", "bash script.sh", "find . -name '*.py' -exec grep push {} +", "make push", "git"),
+        *("timeout 9 pytest -q", "env A=1 git status", "npm run push", "X=1 make", "sh -c 'git status'"),
+    ],
+)
+def test_a_denial_is_about_what_it_names(command: str) -> None:
+    assert line(Policy("yolo", deny=["bash(git push *)"]), command) == "allow"
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["test -v 'a[$(touch x)]'", "printf -v 'a[$(touch x)]' x", "[ -v 'a[`touch x`]' ]", "read 'a[$(touch x)]'"],
+)
+def test_a_builtin_that_evaluates_a_word_is_not_allowed_unasked(command: str) -> None:
+    allow = ["bash(test *)", "bash(printf *)", "bash([ *)", "bash(read *)"]
+    assert line(Policy("ask", allow=allow), command) == "ask"
+    assert line(Policy("ask", allow=allow), "test -f x") == "allow"
+
+
+def test_a_denied_path_is_not_reached_by_searching_above_it(tmp_path: Path) -> None:
+    (tmp_path / "secrets").mkdir()
+    (tmp_path / "src").mkdir()
+    (tmp_path / "secrets" / "k.txt").touch()
+    (tmp_path / "alias").symlink_to(tmp_path / "src" / "real")
+    (tmp_path / "src" / "real").touch()
+    context = ToolContext(tmp_path)
+    tools = {tool.name: tool for tool in BUILTIN}
+
+    def verdict_of(name: str, rule: str, **arguments: Any) -> str:
+        tool = tools[name]
+        policy = Policy("yolo", deny=[rule])
+        return policy.decide(tool, arguments, tool.touches(arguments, context), context).verdict
+
+    for path in ("secrets", "secrets/", ".", "secrets/../secrets", "secrets/k.txt"):
+        assert verdict_of("grep", "grep(secrets/**)", pattern="x", path=path) == "deny"
+    assert verdict_of("grep", "grep(secrets/**)", pattern="x", path="src") == "allow"
+    assert verdict_of("list", "list(secrets/**)", path="secrets") == "deny"
+    assert verdict_of("glob", "glob(secrets/**)", pattern="secrets/*") == "deny"
+    assert verdict_of("read", "read(alias)", path="alias") == "deny"
+    assert verdict_of("read", "read(src/real)", path="alias") == "deny"
+    assert verdict_of("read", "read(secrets/**)", path="src/real") == "allow"
+
+
 def test_path_rules() -> None:
     policy = Policy("ask", allow=["edit(src/**/*.py)"], deny=["read(**/.env)"])
     assert verdict(policy, edit, path="src/a/b.py", edits=[]) == "allow"

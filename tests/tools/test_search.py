@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from pathlib import Path
 
 import pytest
 
-from inkwire.tools.globs import glob_pattern, walk
+from inkwire.tools.globs import Glob, walk
 from inkwire.tools.search import glob, grep, list_directory
 from tests.tools.calling import context, refusal, use
 
@@ -113,12 +114,46 @@ async def test_list_shows_one_directory(tree: Path) -> None:
         ("a?c", "a/c", False),
         ("[z-a]", "[z-a]", True),
         ("a.b", "axb", False),
+        ("src/**", "src", False),
+        ("**", "a/b/c", True),
+        ("a/**/b", "a/b", True),
+        ("a/**/b", "a/x/y/b", True),
+        ("a/**/b", "a/x/y/c", False),
+        ("**/a/**/b", "x/a/y/a/b", True),
+        ("*a*b", "xaxbxb", True),
+        ("*a*b", "xaxbx", False),
+        ("a*a", "a", False),
+        ("*.tar.*", "x.tar.gz", True),
+        ("a**b", "axyb", True),
+        ("*", ".env", True),
+        ("*a" * 12 + "b", "a" * 60, False),
+        ("**/x/" * 20 + "y", "x/" * 60 + "z", False),
     ],
 )
 def test_globs(glob_text: str, path: str, fits: bool) -> None:
-    assert (glob_pattern(glob_text).fullmatch(path) is not None) == fits
+    assert Glob(glob_text).matches(path) == fits
 
 
 def test_a_walk_below_the_top_honours_the_rules_above(tree: Path) -> None:
     (tree / "sub" / "y.log").write_text("")
     assert [each.path for each in walk(tree / "sub", above=tree)] == [".gitignore", "b.py", "only_top.txt"]
+
+
+@pytest.mark.timeout(20)
+async def test_a_gitignore_cannot_hold_up_a_walk(tmp_path: Path) -> None:
+    (tmp_path / ("a" * 60)).touch()
+    (tmp_path / ".gitignore").write_text("*a" * 12 + "b\n" + "**/x/" * 30 + "y\n")
+    assert [found.path for found in walk(tmp_path)] == [".gitignore", "a" * 60]
+    (tmp_path / ".gitignore").unlink()
+    os.mkfifo(tmp_path / ".gitignore")
+    assert "a" * 60 in [found.path for found in walk(tmp_path)]
+
+
+def test_a_gitignore_that_is_a_link_is_not_followed(tmp_path: Path) -> None:
+    outside = tmp_path / "outside"
+    outside.write_text("*\n")
+    inside = tmp_path / "inside"
+    inside.mkdir()
+    (inside / "a").touch()
+    (inside / ".gitignore").symlink_to(outside)
+    assert "a" in [found.path for found in walk(inside)]

@@ -176,7 +176,9 @@ class _Reader:
     def _keep(self, words: list[Word], redirections: list[Redirection]) -> None:
         """Store the command that the words make, without reserved words and assignments."""
         while words and words[0].static and words[0].text in (_OPENERS | _CLOSERS):
-            words = words[1:]
+            is_timed, words = words[0].text == "time", words[1:]
+            while is_timed and words and words[0] in (Word("-p"), Word("--")):
+                words = words[1:]
         if words and words[0].static and words[0].text in _UNKNOWN:
             raise _Unknown(f"`{words[0].text}`")
         if words and words[0] == Word("for"):

@@ -70,8 +70,14 @@ def find_instructions(workspace: Path, user_directory: Path | None = None) -> li
         directories.append(user_directory)
     found: list[Path] = []
     for directory in reversed(directories):
-        found += [path for name in _NAMES if (path := directory / name).is_file()][:1]
+        project = None if directory == user_directory else top or workspace
+        found += [path for name in _NAMES if _is_instruction(path := directory / name, project)][:1]
     return found
+
+
+def _is_instruction(path: Path, project: Path | None) -> bool:
+    """Whether it is a file that may be told; a link in a project may not lead out of it, to a key for example."""
+    return path.is_file() and (project is None or path.resolve().is_relative_to(project.resolve()))
 
 
 def _repository(workspace: Path) -> Path | None:

@@ -14,13 +14,14 @@ the next call.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, get_args
 
 from inkwire.agent.command_line import Command, CommandLine, parse
 from inkwire.agent.dispatch import Decision
-from inkwire.agent.rules import Rule, for_command
+from inkwire.agent.rules import Rule, evaluates, for_command
 from inkwire.errors import ConfigurationError
 from inkwire.tools.base import Access, Tool, ToolContext
 
@@ -65,35 +66,47 @@ class Policy:
         """The verdict on a call whose arguments fit; asks nobody and changes nothing."""
         line = parse(str(arguments.get(tool.command, ""))) if tool.command is not None else None
         paths = _relative(accesses, context.workspace)
-        denied = self._denied(tool, line, paths)
+        denied = self._denied(tool, line, [*paths, *_as_given(arguments, context.workspace)], context.workspace)
         if denied is not None:
             return denied
+        doubt = self._doubt(tool, line)
+        if doubt is not None and self.mode == "yolo":
+            return doubt
         if self.mode == "read-only" and tool.writes:
             if tool.command is not None and context.sandbox:
                 return _ALLOW
             return Decision("deny", "read-only mode", f"{tool.name} can change things")
-        if self.mode == "yolo" or self._allowed(tool, line, paths):
+        if doubt is None and (self.mode == "yolo" or self._allowed(tool, line, paths)):
             return _ALLOW
         if not tool.writes:
             return _ALLOW
-        if self.mode == "auto" and self._is_harmless(tool, accesses, paths, context):
+        if doubt is None and self.mode == "auto" and self._is_harmless(tool, accesses, paths, context):
             return _ALLOW
         return Decision("ask", "the user", _reason(tool, line, paths), _always(tool, line, paths))
 
-    def _denied(self, tool: Tool, line: CommandLine | None, paths: Sequence[str]) -> Decision | None:
-        rules = [rule for rule in self._deny if rule.names(tool.name)]
-        for rule in rules:
+    def _denied(self, tool: Tool, line: CommandLine | None, paths: Sequence[str], workspace: Path) -> Decision | None:
+        for rule in self._deny:
+            if not rule.names(tool.name):
+                continue
             if line is None:
-                hit = rule.pattern is None or any(rule.fits_path(path) for path in paths)
+                hit = rule.pattern is None or any(
+                    rule.forbids_path(path, is_directory=(workspace / path).is_dir()) for path in paths
+                )
             else:
                 hit = rule.pattern is None or any(rule.forbids_command(command) for command in line.commands)
             if hit:
                 return Decision("deny", f"the rule {rule.text}")
-        if line is not None and rules and self.mode == "yolo":
-            hidden = not line.understood or any(command.words and command.name is None for command in line.commands)
-            if hidden:
-                why = line.why or "a command's name is not known before it runs"
-                return Decision("deny", f"the rule {rules[0].text}", f"the line cannot be checked against it: {why}")
+        return None
+
+    def _doubt(self, tool: Tool, line: CommandLine | None) -> Decision | None:
+        """The denial of a line of which it cannot be told whether a rule forbids it: then nothing allows it unasked."""
+        for rule in self._deny if line is not None else ():
+            assert line is not None
+            if not rule.names(tool.name):
+                continue
+            if not line.understood or any(rule.may_forbid_command(command) for command in line.commands):
+                why = line.why or "what it would run is not known before it runs"
+                return Decision("deny", f"the rule {rule.text}", f"the line cannot be checked against it: {why}")
         return None
 
     def _allowed(self, tool: Tool, line: CommandLine | None, paths: Sequence[str]) -> bool:
@@ -136,8 +149,17 @@ def _relative(accesses: tuple[Access, ...], workspace: Path) -> list[str]:
     return [str(path.relative_to(workspace) if path.is_relative_to(workspace) else path) for path in paths]
 
 
+def _as_given(arguments: Mapping[str, Any], workspace: Path) -> list[str]:
+    """The path as the call names it, before links are followed."""
+    given = arguments.get("path")
+    if not isinstance(given, str):
+        return []
+    path = Path(os.path.normpath(workspace / given))
+    return [str(path.relative_to(workspace))] if path.is_relative_to(workspace) else []
+
+
 def _is_plain(command: Command) -> bool:
-    return not command.assigns and not any(each.writes for each in command.redirections)
+    return not command.assigns and not evaluates(command) and not any(each.writes for each in command.redirections)
 
 
 def _is_guarded(path: str) -> bool:

@@ -13,14 +13,16 @@ from __future__ import annotations
 import fnmatch
 import re
 from collections.abc import Iterator
+from itertools import takewhile
+from pathlib import PurePosixPath
 
 import msgspec
 
 from inkwire.agent.command_line import Command, Word
 from inkwire.errors import ConfigurationError
-from inkwire.tools.globs import glob_pattern
+from inkwire.tools.globs import Glob
 
-__all__ = ["INTERPRETERS", "Rule", "for_command", "runs_others"]
+__all__ = ["INTERPRETERS", "Rule", "evaluates", "for_command", "runs_others"]
 
 _WRITTEN = re.compile(r"([\w.*-]+)(?:\((.*)\))?", re.DOTALL)
 
@@ -55,6 +57,14 @@ _WRAPPERS = _words(
     "env xargs parallel sudo doas nohup timeout nice setsid stdbuf flock strace busybox command builtin exec time",
     "watch find fd ionice chroot unshare npx uvx",
 )
+_SHELLS = _words("sh bash zsh dash ksh ash fish csh tcsh")
+_EVALUATING = _words("test [ printf read declare typeset local export readonly let unset mapfile readarray wait")
+"""Builtins that run a substitution which stands in a variable's name: `printf -v 'a[$(…)]'`."""
+_SEARCHERS = _words("find fd")
+"""Their computed words are nearly always names of files."""
+_UNKNOWN = Word("…", static=False)
+_INNER_WORD = re.compile(r"[$]?[\w./:@%+=,-]+|[$]")
+_GLOB = re.compile(r"[*?\[]")
 _WITH_SUBCOMMANDS = _words("git npm pnpm yarn cargo go pip uv poetry hatch make just gh brew apt systemctl")
 _NESTED = {("npm", "run"), ("pnpm", "run"), ("yarn", "run"), ("uv", "run"), ("poetry", "run"), ("hatch", "run")}
 
@@ -89,9 +99,28 @@ class Rule(msgspec.Struct, frozen=True):
             return True
         return any(_fits(self.pattern.split(), words, by_name=True) for words in _readings(command))
 
+    def may_forbid_command(self, command: Command) -> bool:
+        """Whether the command could turn out to be one that the rule names: what is computed may be any word."""
+        wanted = self._words
+        return not wanted or any(_may_fit(wanted, words) for words in _loose_readings(command))
+
+    @property
+    def _words(self) -> list[str]:
+        words = self.pattern.split() if self.pattern is not None else []
+        return words[:-1] if words[-1:] == ["*"] else words
+
+    def forbids_path(self, path: str, *, is_directory: bool) -> bool:
+        """The same as `fits_path`, seen strictly: a directory stands for all that is below it."""
+        if self.pattern is None or self.fits_path(path):
+            return True
+        if not is_directory:
+            return False
+        base = PurePosixPath(*takewhile(lambda part: not _GLOB.search(part), PurePosixPath(self.pattern).parts))
+        return self.fits_path(f"{path}/x") or base.is_relative_to(path) or not base.parts
+
     def fits_path(self, path: str) -> bool:
         """Whether the path, relative to the workspace, is one that the rule names."""
-        return self.pattern is None or glob_pattern(self.pattern).fullmatch(path) is not None
+        return self.pattern is None or Glob(self.pattern).matches(path)
 
 
 def _readings(command: Command) -> Iterator[tuple[Word, ...]]:
@@ -99,6 +128,50 @@ def _readings(command: Command) -> Iterator[tuple[Word, ...]]:
     if command.name in _WRAPPERS:
         for place in range(1, len(command.words)):
             yield command.words[place:]
+
+
+def _loose_readings(command: Command) -> Iterator[tuple[Word, ...]]:
+    """Everything that the command may run: itself, what it wraps, and what stands in a text that it is given."""
+    yield command.words
+    if not (runs_others(command) or command.name in _EVALUATING):
+        return
+    words = command.words
+    if command.name in ("xargs", "parallel"):
+        words = (*words, _UNKNOWN)
+    for place in range(1, len(words)):
+        if words[place].static or command.name not in _SEARCHERS:
+            yield words[place:]
+    if command.name in _SHELLS and not any(not word.text.startswith("-") for word in words[1:]):
+        yield (_UNKNOWN,)  # it runs what it reads
+    if any(redirection.operator == "<<<" for redirection in command.redirections):
+        yield (_UNKNOWN,)
+    for word in words[1:]:
+        if word.static:
+            inner = tuple(Word(text, not text.startswith("$")) for text in _INNER_WORD.findall(word.text))
+            yield from (inner[place:] for place in range(len(inner)) if inner[place].static)
+
+
+def _may_fit(wanted: list[str], words: tuple[Word, ...]) -> bool:
+    """Whether the words may be the wanted ones, once options are read and what is computed is known."""
+    if not words:
+        return False
+    if not words[0].static:
+        return True
+    if wanted[0] not in ("*", words[0].text, words[0].text.rpartition("/")[2]):
+        return False
+    left, loose = list(wanted[1:]), False
+    for word in words[1:]:
+        if not left:
+            return True
+        if not word.static:
+            return True
+        if left[0] in ("*", word.text):
+            left.pop(0)
+        elif word.text.startswith("-"):
+            loose = True  # it may take the next word, and what is wanted comes later
+        elif not loose:
+            return False
+    return not left
 
 
 def _fits(pattern: list[str], words: tuple[Word, ...], *, by_name: bool) -> bool:
@@ -111,6 +184,11 @@ def _fits(pattern: list[str], words: tuple[Word, ...], *, by_name: bool) -> bool
         if not word.static or (want != "*" and want != text):
             return False
     return True
+
+
+def evaluates(command: Command) -> bool:
+    """Whether a builtin may run a substitution inside a word that looks like plain text."""
+    return command.name in _EVALUATING and any("$(" in word.text or "`" in word.text for word in command.words)
 
 
 def runs_others(command: Command) -> bool:

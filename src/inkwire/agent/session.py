@@ -34,6 +34,7 @@ __all__ = ["Session", "SessionInfo", "SessionStore"]
 _VERSION = 1
 _TITLE_CHARACTERS = 80
 _MAX_NAME = 60
+_LOCK_TRIES, _LOCK_PAUSE_SECONDS = 5, 0.05
 
 
 class _Header(msgspec.Struct, frozen=True, tag_field="type", tag="session"):
@@ -112,19 +113,43 @@ class Session:
 
     def _open(self) -> int:
         self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        file = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+        if not self.path.exists():
+            self._make()
+        file = os.open(self.path, os.O_RDWR | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW)
+        if not _locked(file):
+            os.close(file)
+            raise ConfigurationError(
+                f"session {self.id} is in use by another process; end that one, or start anew without -c and -r"
+            )
+        size = os.fstat(file).st_size
+        if size and os.pread(file, 1, size - 1) != b"\n":
+            _write(file, b"\n")  # so that a torn line spoils nothing but itself
+        return file
+
+
+    def _make(self) -> None:
+        """The file with its first line, at once: a crash leaves it whole or not at all."""
+        new = self.path.with_suffix(".new")
+        file = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+        try:
+            _write(file, _encode(self._header))
+            os.fsync(file)
+        finally:
+            os.close(file)
+        os.replace(new, self.path)
+        _sync_directory(self.path.parent)
+
+
+def _locked(file: int) -> bool:
+    """Whether the file is ours now; a process that was just killed lets go a moment later, with its last child."""
+    for _ in range(_LOCK_TRIES):
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            os.close(file)
-            raise ConfigurationError(f"session {self.id} is in use by another process; fork it to go on") from None
-        size = os.fstat(file).st_size
-        if size == 0:
-            _write(file, _encode(self._header))
-            _sync_directory(self.path.parent)
-        elif os.pread(file, 1, size - 1) != b"\n":
-            _write(file, b"\n")  # so that a torn line spoils nothing but itself
-        return file
+            time.sleep(_LOCK_PAUSE_SECONDS)
+        else:
+            return True
+    return False
 
 
 class SessionStore:

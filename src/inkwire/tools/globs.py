@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import re
+import stat
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-__all__ = ["Found", "glob_pattern", "ignore_rules", "walk"]
+__all__ = ["Found", "Glob", "ignore_rules", "walk"]
 
-_PIECES = re.compile(r"(\*\*/|/\*\*$|\*\*|\*|\?|\[(?:[!^])?\]?[^\]]*\]|\\.)", re.DOTALL)
+_PIECES = re.compile(r"(\*+|\?|\[(?:[!^])?\]?[^\]]*\]|\\.)", re.DOTALL)
 _MAX_IGNORE_BYTES = 1_000_000
 
 
@@ -25,32 +26,65 @@ class Found(NamedTuple):
 class _IgnoreRule(NamedTuple):
     """One line of a .gitignore (gitignore(5))."""
 
-    pattern: re.Pattern[str]
+    pattern: Glob
     negated: bool
     directories_only: bool
 
 
-def glob_pattern(glob: str) -> re.Pattern[str]:
-    """A glob as a pattern over whole relative paths: `*` within a name, `**/` over any directories or none."""
-    found: list[str] = []
-    for piece in _PIECES.split(glob.removeprefix("./")):
-        if piece == "**/":
-            found.append(r"(?:.*/)?")
-        elif piece == "/**":
-            found.append(r"/.*")
-        elif piece == "**":
-            found.append(r".*")
-        elif piece == "*":
-            found.append(r"[^/]*")
+class Glob:
+    """A glob over whole relative paths; a match costs the length of the path times that of the glob, never more.
+
+    `*`, `?` and `[…]` stay within a name; a name of `**` alone stands for any directories or none, at the end for
+    everything below.
+    """
+
+    def __init__(self, glob: str) -> None:
+        names = glob.removeprefix("./").split("/")
+        self._below = len(names) > 1 and names[-1] == "**"
+        """Whether it names what is below, and so not the directory itself."""
+        self._names = [None if name == "**" else _name_pattern(name) for name in names]
+
+    def matches(self, path: str) -> bool:
+        """Whether the path is one that the glob names."""
+        names, wanted = path.split("/"), self._names
+        if self._below and not path.rstrip("/").count("/") >= len([each for each in wanted if each is not None]):
+            return False
+        at = place = 0
+        again: tuple[int, int] | None = None
+        while at < len(names):
+            pattern = wanted[place] if place < len(wanted) else _NOTHING
+            if pattern is None:
+                again, place = (at, place + 1), place + 1  # of no directory first, of one more each time it fails
+            elif pattern.fullmatch(names[at]):
+                at, place = at + 1, place + 1
+            elif again is not None:
+                again = (again[0] + 1, again[1])
+                at, place = again
+            else:
+                return False
+        return all(pattern is None for pattern in wanted[place:])
+
+
+_NOTHING = re.compile(r"(?!)")
+
+
+def _name_pattern(glob: str) -> re.Pattern[str]:
+    """One name's pattern. Between two stars the first place that fits is as good as any, so none is tried twice."""
+    runs: list[list[str]] = [[]]
+    for piece in _PIECES.split(glob):
+        if piece and not piece.strip("*"):
+            runs.append([])
         elif piece == "?":
-            found.append(r"[^/]")
+            runs[-1].append(".")
         elif piece.startswith("[") and len(piece) > 2:
-            found.append(_character_class(piece[1:-1]))
+            runs[-1].append(_character_class(piece[1:-1]))
         elif piece.startswith("\\") and len(piece) == 2:
-            found.append(re.escape(piece[1]))
+            runs[-1].append(re.escape(piece[1]))
         else:
-            found.append(re.escape(piece))
-    return re.compile("".join(found), re.DOTALL)
+            runs[-1].append(re.escape(piece))
+    first, *rest = ("".join(run) for run in runs)
+    middle = "".join(f"(?>.*?{run})" for run in rest[:-1] if run)
+    return re.compile(first + middle + (f".*{rest[-1]}" if rest else ""), re.DOTALL)
 
 
 def _character_class(inside: str) -> str:
@@ -80,7 +114,7 @@ def ignore_rules(text: str) -> list[_IgnoreRule]:
         if "/" not in line:
             line = f"**/{line}"
         if line:
-            rules.append(_IgnoreRule(glob_pattern(line.removeprefix("/")), negated, directories_only))
+            rules.append(_IgnoreRule(Glob(line.removeprefix("/")), negated, directories_only))
     return rules
 
 
@@ -95,7 +129,7 @@ def _is_ignored(path: str, is_directory: bool, layers: list[_Layer]) -> bool:
     for layer in reversed(layers):
         inside = path[len(layer.prefix) :]
         for rule in reversed(layer.rules):
-            if (is_directory or not rule.directories_only) and rule.pattern.fullmatch(inside):
+            if (is_directory or not rule.directories_only) and rule.pattern.matches(inside):
                 return not rule.negated
     return False
 
@@ -136,7 +170,11 @@ def _walk(directory: Path, prefix: str, layers: list[_Layer]) -> Iterator[Found]
 def _layer(directory: Path, prefix: str) -> list[_Layer]:
     """The rules of the directory's own .gitignore, if it has one."""
     try:
-        with open(directory / ".gitignore", "rb") as file:
+        # A pipe would wait for ever, and a link may lead out of the workspace; git follows none here, either.
+        opened = os.open(directory / ".gitignore", os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
+        with open(opened, "rb") as file:
+            if not stat.S_ISREG(os.fstat(opened).st_mode):
+                return []
             text = file.read(_MAX_IGNORE_BYTES).decode("utf-8", "replace")
     except OSError:
         return []

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from inkwire.tools.globs import glob_pattern, walk
+from inkwire.tools.globs import Glob, walk
 
 __all__ = ["main", "search"]
 
@@ -57,10 +57,10 @@ def _files(options: dict[str, Any]) -> Iterator[tuple[Path, str]]:
         yield top, options["shown"]
         return
     glob = options["glob"]
-    named = glob_pattern(glob if not glob or "/" in glob else f"**/{glob}") if glob else None
+    named = Glob(glob if not glob or "/" in glob else f"**/{glob}") if glob else None
     prefix = "" if options["shown"] in ("", ".") else f"{options['shown']}/"
     for found in walk(top, above=above):
-        if not found.is_directory and (named is None or named.fullmatch(found.path)):
+        if not found.is_directory and (named is None or named.matches(found.path)):
             yield top / found.path, f"{prefix}{found.path}"
 
 

@@ -17,7 +17,7 @@ from typing import Annotated
 from inkwire.errors import ToolError
 from inkwire.tools import python_grep
 from inkwire.tools.base import ToolContext, ToolResult, tool
-from inkwire.tools.globs import glob_pattern, walk
+from inkwire.tools.globs import Glob, walk
 from inkwire.tools.paths import reading, relative, resolve
 from inkwire.tools.process import child_environment, run_process
 
@@ -59,10 +59,10 @@ def glob(
 ) -> ToolResult:
     """Find files by name. What .gitignore leaves out is not found."""
     top = _directory(path, context)
-    wanted = glob_pattern(pattern if "/" in pattern else f"**/{pattern}")
+    wanted = Glob(pattern if "/" in pattern else f"**/{pattern}")
     prefix = "" if top == context.workspace else f"{relative(top, context)}/"
     found = (each for each in islice(walk(top, above=context.workspace), _MAX_WALKED) if not each.is_directory)
-    names = list(islice((f"{prefix}{each.path}" for each in found if wanted.fullmatch(each.path)), _MAX_ENTRIES + 1))
+    names = list(islice((f"{prefix}{each.path}" for each in found if wanted.matches(each.path)), _MAX_ENTRIES + 1))
     if not names:
         return ToolResult(f"(no file below {path} fits {pattern})")
     return ToolResult("\n".join(_at_most(names, _MAX_ENTRIES, "files")))
