@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from inkwire.cli import COMMANDS
-from tests.cli.command import inkwire
+from tests.cli.command import COMMAND, environment, inkwire
 from tests.cli.loopback import loopback, status
+
+STREAMS = Path(__file__).parent.parent / "streams"
 
 
 def test_help_shows_examples_commands_options_and_exit_codes(tmp_path: Path) -> None:
@@ -80,3 +84,44 @@ def test_models_of_an_unknown_provider(tmp_path: Path) -> None:
     done = inkwire("models", "opanai", home=tmp_path)
     assert done.code == 2
     assert "did you mean 'openai'" in done.err
+
+
+def test_output_that_cannot_be_written_is_told_in_one_line(tmp_path: Path) -> None:
+    body = STREAMS / "chat" / "read_readme" / "body.txt"
+    for arguments in (["decode", str(body)], ["config"], ["models"], ["demo"], ["--help"]):
+        with open("/dev/full", "w") as full:
+            done = subprocess.run(
+                [*COMMAND, *arguments], stdout=full, stderr=subprocess.PIPE, text=True, env=environment(tmp_path)
+            )
+        assert done.returncode == 1
+        assert done.stderr.startswith("error: standard output cannot be written: No space left")
+        assert done.stderr.count("\n") == 1
+
+
+def test_a_closed_output_is_told_in_one_line(tmp_path: Path) -> None:
+    line = '"$0" -c "import inkwire.cli; inkwire.cli.main(prog_name=\'inkwire\')" config >&-'
+    done = subprocess.run(
+        ["bash", "-c", line, sys.executable], capture_output=True, text=True, env=environment(tmp_path)
+    )
+    assert done.returncode == 1
+    assert done.stderr == "error: standard output cannot be written: it is closed\n"
+
+
+def test_config_shows_rules_servers_and_limits_with_their_file(tmp_path: Path) -> None:
+    file = tmp_path / "config" / "inkwire" / "config.toml"
+    file.parent.mkdir(parents=True)
+    file.write_text(
+        'denied_tools = ["bash(git push *)"]\nmax_cost = 2.5\n[mcp.docs]\ncommand = ["my-server", "--stdio"]\n'
+    )
+    done = inkwire("config", home=tmp_path)
+    for name, value in [("denied", "bash(git push *)"), ("max cost", "2.5"), ("mcp docs", "my-server --stdio")]:
+        found = [line for line in done.out.splitlines() if line.startswith(name)]
+        assert len(found) == 1
+        assert value in found[0]
+        assert "config.toml" in found[0]
+    assert any(line.split()[:3] == ["max", "turns", "1000"] for line in done.out.splitlines())
+
+
+def test_a_misspelt_command_is_asked_about(tmp_path: Path) -> None:
+    assert "did you mean `inkwire config`?" in inkwire("cofnig", home=tmp_path).err
+    assert "did you mean" not in inkwire("explain", home=tmp_path).err

@@ -126,7 +126,6 @@ class Session:
             _write(file, b"\n")  # so that a torn line spoils nothing but itself
         return file
 
-
     def _make(self) -> None:
         """The file with its first line, at once: a crash leaves it whole or not at all."""
         new = self.path.with_suffix(".new")

@@ -65,7 +65,10 @@ class Tally:
         """The limit that forbids another model call, and its words."""
         limits = self._limits
         if limits.max_turns is not None and self.turns >= limits.max_turns:
-            return "max_turns", f"the limit of {limits.max_turns} turns is reached"
+            return (
+                "max_turns",
+                f"the limit of {limits.max_turns} {'turn' if limits.max_turns == 1 else 'turns'} is reached",
+            )
         used = (self.usage.input_tokens or 0) + (self.usage.output_tokens or 0)
         if limits.max_tokens is not None and used >= limits.max_tokens:
             return "max_tokens", f"the run's limit of {limits.max_tokens} tokens is reached ({used} used)"

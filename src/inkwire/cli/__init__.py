@@ -5,8 +5,12 @@
 
 from __future__ import annotations
 
+import errno
+import os
+import sys
+from difflib import get_close_matches
 from importlib import import_module
-from typing import Any
+from typing import Any, NoReturn
 
 import click
 
@@ -26,14 +30,31 @@ COMMANDS: dict[str, tuple[str, str]] = {
 AGENT = "(agent)"
 """The command that takes a prompt; it has no word of its own."""
 
+_OUTPUT_FAULTS = (errno.ENOSPC, errno.EIO, errno.EBADF, errno.EFBIG, errno.EDQUOT)
 _OWN_FLAGS = ("--help", "-h", "--version", "-V")
 
 
 class PromptGroup(click.Group):
     """A group that hands whatever names no command to the agent."""
 
+    def main(self, *args: Any, **kwargs: Any) -> Any:
+        """As click's; output that cannot be written ends with one line and exit code 1."""
+        if sys.stdout is None:
+            _cannot_write("it is closed")
+        try:
+            try:
+                return super().main(*args, **kwargs)
+            finally:
+                sys.stdout.flush()
+        except OSError as error:
+            if error.filename is not None or error.errno not in _OUTPUT_FAULTS:
+                raise
+            _cannot_write(error.strerror or str(error))
+
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Puts the agent's name before a command line that does not begin with a command."""
+        if len(args) == 1 and args[0] not in COMMANDS and (near := get_close_matches(args[0], COMMANDS, 1, 0.75)):
+            click.echo(f"inkwire: {args[0]!r} is taken as a prompt; did you mean `inkwire {near[0]}`?", err=True)
         if not args or (args[0] not in COMMANDS and args[0] not in _OWN_FLAGS):
             args = [AGENT, *args]
         return super().parse_args(ctx, args)
@@ -55,6 +76,11 @@ class PromptGroup(click.Group):
         agent = self.get_command(ctx, AGENT)
         assert agent is not None
         write_help(formatter, agent, ctx, {name: words for name, (_, words) in COMMANDS.items()})
+
+
+def _cannot_write(why: str) -> NoReturn:
+    print(f"error: standard output cannot be written: {why}", file=sys.stderr)  # noqa: T201
+    os._exit(1)  # what is still in a buffer cannot be written, either
 
 
 def _load(module: str, name: str) -> click.Command:

@@ -16,6 +16,7 @@ from inkwire.cli.options import AgentOptions
 from inkwire.cli.targets import Targets
 from inkwire.client import Client
 from inkwire.errors import ConfigurationError
+from inkwire.providers.config import DEFAULT_MAX_TURNS
 from inkwire.providers.detect import Choice, Facts
 from inkwire.tools.base import Tool
 from inkwire.tools.builtin import BUILTIN
@@ -89,7 +90,7 @@ class OpenConversation:
             approve=self._approve,
             session=session,
             system_prompt=self._instructions(),
-            max_turns=limit or 1_000,
+            max_turns=limit or DEFAULT_MAX_TURNS,
             max_cost=options.max_cost if options.max_cost is not None else settings.max_cost,
             max_time_seconds=settings.max_time_seconds,
             continuations=settings.continuations,

@@ -9,7 +9,7 @@ import msgspec
 
 from inkwire.cli.context import choose_model, gather, run
 from inkwire.errors import ConfigurationError
-from inkwire.providers.config import providers_of
+from inkwire.providers.config import DEFAULT_MAX_TURNS, providers_of
 from inkwire.providers.detect import Facts
 from inkwire.providers.resolve import address_of, key_variable
 from inkwire.terminal.sanitize import sanitize_line
@@ -56,7 +56,24 @@ def settings(facts: Facts) -> Iterator[Setting]:
     yield Setting("permission mode", facts.user.permission_mode or "ask", _origin(facts, facts.user.permission_mode))
     turns = facts.project.max_turns or facts.user.max_turns
     origin = str(facts.project_file) if facts.project.max_turns else _origin(facts, facts.user.max_turns)
-    yield Setting("max turns", str(turns or "default"), origin)
+    yield Setting("max turns", str(turns or DEFAULT_MAX_TURNS), origin)
+    user = facts.user
+    limits: dict[str, object] = {
+        "max cost": user.max_cost,
+        "max time": None if user.max_time_seconds is None else f"{user.max_time_seconds:g} s",
+        "context window": user.context_window,
+        "continuations": user.continuations or None,
+        "sandbox": "yes" if user.sandbox else None,
+    }
+    for name, value in limits.items():
+        if value is not None:
+            yield Setting(name, str(value), str(facts.user_file))
+    for name, rules in (("allowed", user.allowed_tools), ("denied", user.denied_tools)):
+        for rule in rules:
+            yield Setting(name, sanitize_line(rule), str(facts.user_file))
+    for name, server in user.mcp.items():
+        where = " ".join(server.command) or _without_password(server.url)
+        yield Setting(f"mcp {name}", sanitize_line(where), str(facts.user_file))
     for provider in providers_of(facts.user).values():
         where = str(facts.user_file) if provider.name in facts.user.providers else ""
         if variable := key_variable(provider, facts.environ):

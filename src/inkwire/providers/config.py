@@ -21,6 +21,7 @@ from inkwire.providers.base import Auth, Provider
 from inkwire.providers.catalog import CATALOG
 
 __all__ = [
+    "DEFAULT_MAX_TURNS",
     "PROJECT_FILE",
     "Config",
     "MCPEntry",
@@ -33,6 +34,8 @@ __all__ = [
     "user_file",
 ]
 
+DEFAULT_MAX_TURNS = 1_000
+"""Answers of the model in one run, where nothing says otherwise."""
 PROJECT_FILE = ".inkwire.toml"
 PermissionMode: TypeAlias = Literal["ask", "read-only", "auto", "yolo"]
 

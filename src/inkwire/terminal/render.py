@@ -221,7 +221,7 @@ class Renderer:
         if event.started:
             words = result_line(event.result, is_error=event.is_error)
         else:
-            words = f"not run: {result_line(event.result, is_error=True)}"
+            words = f"not run: {result_line(event.result, is_error=True).removeprefix('Not run: ')}"
         failed = event.is_error or not event.started
         label = f"{self._labels.get(event.call_id, event.name)}: " if len(self._labels) > 1 else ""
         mark = self._style.mark("✗" if failed else "└")

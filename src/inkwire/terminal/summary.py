@@ -22,7 +22,8 @@ _ADVICE = {
     "transport": "Check the network, the proxy and the address (`inkwire config` shows it), then ask again.",
     "timeout": "The service was silent for too long. Ask again; if it stays so, the service is overloaded.",
     "incomplete": "The stream ended before the answer was whole, so it was not used. Ask again.",
-    "protocol": "Check the address (often /v1 is missing or too much) and --protocol.",
+    "protocol": "`--record FILE` keeps what came, `inkwire inspect FILE` shows where it goes wrong. "
+    "If it is no stream at all, check the address (often /v1 is missing or too much) and --protocol.",
     "limit": "The answer passed a safety limit. Ask for less at a time.",
     "overflow": "Begin a new conversation, or ask with less text.",
 }
