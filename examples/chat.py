@@ -21,4 +21,6 @@ async def main(model: str, prompt: str) -> None:
 
 
 if __name__ == "__main__":
+    if len(sys.argv) != 3:
+        sys.exit('usage: chat.py PROVIDER/MODEL PROMPT, for example: chat.py openai/gpt-5 "Tell me a joke"')
     asyncio.run(main(sys.argv[1], sys.argv[2]))

@@ -1,6 +1,6 @@
 """A relay for a web page (FastAPI): our events go out as server-sent events while they arrive.
 
-Run with `uvicorn relay:app`; POST {"model": "openai/gpt-5", "prompt": "..."} to /ask.
+Run with `pip install fastapi uvicorn` and `uvicorn relay:app`; POST {"model": "openai/gpt-5", "prompt": "..."} to /ask.
 """
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ _ENVIRONMENT = (
 _EXIT_CODES = (
     ("0", "done"),
     ("1", "failed, or the answer was cut"),
-    ("2", "wrong usage or configuration"),
+    ("2", "wrong usage or configuration, or no model"),
     ("75", "failed for now: try again later"),
     ("130", "interrupted"),
 )
