@@ -88,7 +88,7 @@ function count(value) {
 }
 
 function shortened(text, length) {
-  const line = visible(text).replace(/\n/g, "⏎");
+  const line = visible(text.slice(0, length + 1)).replace(/\n/g, "⏎");
   return line.length > length ? `${line.slice(0, length)}…` : line;
 }
 
@@ -97,16 +97,24 @@ function longText(text, fresh, kind) {
   const LIMIT = 4000;
   const element = h("pre", { class: kind ?? "text" });
   const show = (whole) => {
-    const start = whole ? 0 : Math.max(0, text.length - Math.max(LIMIT, fresh + 200));
-    const old = visible(text.slice(start, text.length - fresh));
+    const start = whole ? 0 : Math.max(0, text.length - Math.min(Math.max(LIMIT, fresh + 200), 2 * LIMIT));
+    const border = Math.max(start, text.length - fresh);
+    const old = visible(text.slice(start, border));
     fill(
       element,
       start > 0 && h("button", { class: "more", onclick: () => show(true) }, say("before", count(start))),
       old,
-      fresh > 0 && h("mark", {}, visible(text.slice(text.length - fresh))),
+      fresh > 0 && h("mark", {}, visible(text.slice(border))),
     );
   };
   show(false);
+  return element;
+}
+
+/** A fold whose inside is made when it is opened first. */
+function fold(title, make, open = false) {
+  const element = h("details", { open, ontoggle: () => { if (element.open && element.children.length === 1) append(element, [make()]); } }, h("summary", {}, title));
+  if (open) append(element, [make()]);
   return element;
 }
 

@@ -85,7 +85,7 @@ class Panels {
     return [
       asked && h("p", { class: "line" }, h("b", {}, say("request")), " ", visible(asked)),
       headersView(exchange.request_headers),
-      exchange.request && h("details", {}, h("summary", {}, say("request_body", count(exchange.request_size))), jsonText(exchange.request)),
+      exchange.request && fold(say("request_body", count(exchange.request_size)), () => jsonText(exchange.request)),
       step.moment === "head" && h("p", { class: "line" }, h("b", {}, say("response")), ` HTTP ${exchange.status ?? 200} · ${exchange.protocol}`),
       headersView(exchange.headers),
     ];
@@ -99,7 +99,7 @@ class Panels {
     const says = told.length === 0 ? h("p", { class: "quiet" }, say("nothing_said"))
       : told.map((fragment) => h("li", {}, h("b", {}, fragment.type), " ", fields(fragment)));
     return [
-      payload.trimStart().startsWith("{") && h("details", {}, h("summary", {}, `${say("payload")}${name}`), jsonText(payload)),
+      payload.trimStart().startsWith("{") && fold(`${say("payload")}${name}`, () => jsonText(payload)),
       h("h3", {}, say("says")),
       h("ul", { class: "fragments" }, says),
     ];
@@ -115,9 +115,18 @@ class Panels {
     const parts = (life?.parts ?? []).filter((part) => part.opened <= number);
     return [
       parts.length === 0 && h("p", { class: "quiet" }, say("nothing_held")),
-      parts.map((part) => this.partOf(part, number, isVoid)),
+      this.partsOf(parts, number, isVoid),
       this.factsOf(life, number),
     ];
+  }
+
+  /** All parts, or of very many those that changed in this step and the last ones. */
+  partsOf(parts, number, isVoid) {
+    const MOST = 24;
+    const isTold = (part) => part.opened === number || part.sizes.changedAt(number) || part.names.changedAt(number) || part.index >= parts.length - MOST / 2;
+    const told = parts.length <= MOST ? parts : parts.filter(isTold).slice(0, MOST);
+    const left = parts.length - told.length;
+    return [left > 0 && h("p", { class: "quiet" }, say("more_parts", count(left))), told.map((part) => this.partOf(part, number, isVoid))];
   }
 
   partOf(part, number, isVoid) {
@@ -192,8 +201,9 @@ class Panels {
     const calls = message.parts.filter((part) => part.type === "tool_call");
     return [
       h("p", { class: "ending good" }, say("message_given"), " ", h("code", {}, `message_end ${message.stop_reason}`)),
-      calls.map(verdictView),
-      h("details", { open: calls.length === 0 }, h("summary", {}, "AssistantMessage"), h("pre", {}, jsonView(message))),
+      calls.slice(0, 50).map(verdictView),
+      calls.length > 50 && h("p", { class: "quiet" }, say("more_parts", count(calls.length - 50))),
+      fold("AssistantMessage", () => h("pre", {}, jsonView(message)), calls.length === 0),
     ];
   }
 
@@ -262,7 +272,7 @@ function jsonText(text) {
 
 function fields(fragment) {
   return Object.entries(fragment).filter(([name]) => name !== "type")
-    .map(([name, value]) => h("span", { class: "field" }, h("i", {}, name), " ", shortened(typeof value === "string" ? value : JSON.stringify(value), 160)));
+    .map(([name, value]) => h("span", { class: "field" }, h("i", {}, name), " ", shortened(typeof value === "string" ? value : JSON.stringify(value).slice(0, 200), 160)));
 }
 
 function eventView(event) {
@@ -297,9 +307,10 @@ function treeView(node, step) {
   if (node.type === "string") {
     const LIMIT = 1200;
     const fresh = node.freshStep === step ? node.fresh : 0;
-    const start = Math.max(0, node.text.length - Math.max(LIMIT, fresh + 100));
-    return h("span", { class: "string" }, start > 0 && "… ", visible(node.text.slice(start, node.text.length - fresh)),
-      fresh > 0 && h("mark", {}, visible(node.text.slice(node.text.length - fresh))), caret);
+    const start = Math.max(0, node.text.length - Math.min(Math.max(LIMIT, fresh + 100), 2 * LIMIT));
+    const border = Math.max(start, node.text.length - fresh);
+    return h("span", { class: "string" }, start > 0 && "… ", visible(node.text.slice(start, border)),
+      fresh > 0 && h("mark", {}, visible(node.text.slice(border))), caret);
   }
   const isInnermost = !node.entries.at(-1)?.[1].open;
   const rows = node.entries.map(([key, child]) => h("li", {}, key !== null && [h("span", { class: "key" }, visible(key)), ": "], treeView(child, step)));
