@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
-from bench import core
+from bench import core, inspector
 
 core.main()
+inspector.main()

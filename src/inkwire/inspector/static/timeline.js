@@ -103,6 +103,10 @@ class TimelineView {
     const each = picture.width / columns;
     let longest = 0.001;
     for (let number = 0; number < trace.length; number += 1) longest = Math.max(longest, trace.gap(number));
+    if (trace.firstToken !== null && trace.timed) {
+      context.fillStyle = colour("--wait");
+      context.fillRect(0, 0, (trace.firstToken / trace.length) * picture.width, picture.height);
+    }
     const colours = Object.fromEntries(KINDS.map((kind) => [kind, colour(`--kind-${kind}`)]));
     const marks = 8 * ratio;
     for (let column = 0; column < columns; column += 1) {
