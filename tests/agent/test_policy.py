@@ -322,3 +322,11 @@ async def test_the_mode_that_counts_is_that_of_the_moment_it_runs(tmp_path: Path
     await run(agent(model, *BUILTIN, workspace=tmp_path, policy=policy, approve=approve))
     assert "denied by read-only mode" in results(model.requests[1].messages)[0].text
     assert list(tmp_path.iterdir()) == []
+
+
+def test_the_question_names_the_files_that_a_line_writes() -> None:
+    context = ToolContext(Path("/work"))
+    arguments = {"command": "echo hi > x.txt && ls 2>/dev/null | wc -l >> y"}
+    asked = Policy("ask").decide(bash, arguments, bash.touches(arguments, context), context)
+    assert asked.verdict == "ask"
+    assert asked.reason == "bash would run echo, ls, wc and write x.txt, y"

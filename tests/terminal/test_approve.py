@@ -57,3 +57,10 @@ def test_always_is_a_no_where_it_was_not_offered() -> None:
 @given(st.text())
 def test_only_four_words_are_a_yes(answer: str) -> None:
     assert meaning_of(answer, REQUEST).allowed == (answer.strip().lower() in ("y", "yes", "a", "always"))
+
+
+def test_text_of_several_lines_begins_on_a_line_of_its_own() -> None:
+    request = ApprovalRequest("c", "write", {"path": "a.py", "content": "def f():\n    return 1\n"}, "why", ())
+    shown = question(request, Style())
+    assert "    content:\n    def f():\n        return 1\n" in shown
+    assert "Enter" in shown

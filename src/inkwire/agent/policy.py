@@ -171,7 +171,9 @@ def _reason(tool: Tool, line: CommandLine | None, paths: Sequence[str]) -> str:
         return f"{tool.name} would run a line that is not understood ({line.why})"
     if line is not None:
         names = list(dict.fromkeys(command.name or "a computed command" for command in line.commands))
-        return f"{tool.name} would run {', '.join(names) or 'nothing'}"
+        targets = [each.target.text for command in line.commands for each in command.redirections if each.writes]
+        written = f" and write {', '.join(dict.fromkeys(targets))}" if targets else ""
+        return f"{tool.name} would run {', '.join(names) or 'nothing'}{written}"
     guarded = [path for path in paths if _is_guarded(path)]
     if guarded:
         return f"{tool.name} would change {guarded[0]}, which decides what later commands do"

@@ -13,7 +13,7 @@ import sys
 import termios
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Coroutine, Iterator
 from contextlib import aclosing, contextmanager, suppress
 from pathlib import Path
 from typing import Any, TextIO
@@ -148,7 +148,8 @@ class App:
     async def _model(self, name: str, conversation: Conversation) -> None:
         if name:
             try:
-                await conversation.use_model(name)
+                if not await _until_interrupt(conversation.use_model(name)):
+                    self._print(self._style.paint("Interrupted; the model stays as it was.", "warning") + "\n")
             except ConfigurationError as error:
                 self._print(self._style.paint(sanitize_line(str(error), 600), "warning") + "\n")
                 return
@@ -184,6 +185,22 @@ def _keys() -> KeyBindings:
         event.current_buffer.insert_text("\n")
 
     return keys
+
+
+async def _until_interrupt(work: Coroutine[Any, Any, None]) -> bool:
+    """Does the work; False when Ctrl-C ended it first, and not the program."""
+    task = asyncio.ensure_future(work)
+    loop = asyncio.get_running_loop()
+    loop.add_signal_handler(signal.SIGINT, task.cancel)
+    try:
+        await asyncio.wait([task])
+    finally:
+        loop.remove_signal_handler(signal.SIGINT)
+        task.cancel()
+    if task.cancelled():
+        return False
+    task.result()
+    return True
 
 
 @contextmanager

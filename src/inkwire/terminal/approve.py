@@ -25,7 +25,7 @@ def question(request: ApprovalRequest, style: Style) -> str:
     lines = [f"{style.paint('?', 'warning')} {style.paint(sanitize_line(request.name, 64), 'bold')} wants to run:"]
     lines += [f"    {line}" for line in _shown(request).split("\n")]
     lines.append(style.paint(f"  {sanitize_line(request.reason, 300)}", "dim"))
-    choices = ["y yes", "n no", "or say why not"]
+    choices = ["y yes", "n no", "or say why not, then Enter"]
     if request.rules:
         choices.insert(1, f"a always in this conversation ({sanitize_line(', '.join(request.rules), 120)})")
     lines.append(style.paint("  " + style.mark("·").join(f" {choice} " for choice in choices).strip(), "dim"))
@@ -48,8 +48,14 @@ def _shown(request: ApprovalRequest) -> str:
         return sanitize(arguments)
     key = headline_key(list(arguments))
     first = [sanitize(str(arguments[key]))] if key is not None else []
-    rest = [f"{sanitize(name)}: {_value(value)}" for name, value in arguments.items() if name != key]
+    rest = [_argument(name, value) for name, value in arguments.items() if name != key]
     return "\n".join(first + rest) or "(no arguments)"
+
+
+def _argument(name: str, value: object) -> str:
+    """On a line; text of several lines begins on one of its own, so that its indentation is what will be written."""
+    text = _value(value)
+    return f"{sanitize(name)}:\n{text}" if "\n" in text else f"{sanitize(name)}: {text}"
 
 
 def _value(value: object) -> str:
