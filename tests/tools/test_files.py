@@ -113,9 +113,10 @@ async def test_write_keeps_mode_line_ends_and_encoding(workspace: Path) -> None:
     assert (workspace / "u.txt").read_bytes() == "\ufeffè".encode("utf-16-le")
 
 
-async def test_a_write_that_fails_leaves_the_old_file(workspace: Path) -> None:
+async def test_an_edit_that_cannot_be_written_leaves_the_old_file(workspace: Path) -> None:
     (workspace / "l.txt").write_bytes("é\n".encode("latin-1"))
-    assert "latin-1" in await refusal(write, workspace, path="l.txt", content="漢")
+    changes = [{"old_text": "é", "new_text": "漢"}]
+    assert "latin-1" in await refusal(edit, workspace, path="l.txt", edits=changes)
     assert (workspace / "l.txt").read_bytes() == "é\n".encode("latin-1")
     assert [each.name for each in workspace.iterdir() if each.name.startswith(".")] == []
 

@@ -15,6 +15,8 @@ from inkwire.tools.text import TextFile, decode, write_atomically
 __all__ = ["Replacement", "apply", "edit"]
 
 _MAX_LINES_NAMED = 10
+_MAX_WORDS_COMPARED = 50
+"""Of a text that was not found, to tell where one like it begins."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,8 +112,8 @@ def _places(text: str, old: str) -> list[int]:
 
 def _hint(text: str, old: str) -> str:
     """Where a text is that differs in white space alone."""
-    words = old.split()
-    if not words or len(old) > 20_000:
+    words = old.split()[:_MAX_WORDS_COMPARED]
+    if not words:
         return ""
     found = re.search(r"\s+".join(re.escape(word) for word in words), text)
     if found is None:

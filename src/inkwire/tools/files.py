@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
 
+from inkwire.arguments import mend_surrogates
 from inkwire.errors import ToolError
 from inkwire.messages import ImagePart
 from inkwire.tools.base import ToolContext, ToolResult, tool
@@ -43,7 +44,7 @@ async def read(
     media_type = _image_type(data)
     if media_type is not None:
         return _image(data, media_type, path)
-    text = decode(data, path).text
+    text = mend_surrogates(decode(data, path).text)
     if not text:
         return ToolResult("(the file is empty)")
     return ToolResult(_numbered(text, offset, min(limit, _MAX_LINES), path))
@@ -94,7 +95,7 @@ async def write(
     """Write a file, replacing what it held. To change a part of a file, use edit."""
     target = resolve(path, context, write=True)
     before = _existing(target, path)
-    data = before.encode(content) if before is not None else content.encode("utf-8", "replace")
+    data = _encoded(content, before)
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         write_atomically(target, data)
@@ -102,16 +103,31 @@ async def write(
         raise ToolError(f"{path} cannot be written: {error.strerror}") from error
     verb = "Created" if before is None else "Replaced"
     name = relative(target, context)
+    told = " (UTF-8 now, for it was latin-1)" if before is not None and _is_recoded(content, before) else ""
     return ToolResult(
-        f"{verb} {name}: {len(data)} bytes, {content.count(chr(10)) + (not content.endswith(chr(10)))} lines",
+        f"{verb} {name}: {len(data)} bytes, {content.count(chr(10)) + (not content.endswith(chr(10)))} lines{told}",
         display=diff(before.text if before is not None else "", content, name),
     )
 
 
+def _encoded(content: str, before: TextFile | None) -> bytes:
+    """As the file had it; in UTF-8 when it is new, or its old encoding has no such characters."""
+    if before is None or _is_recoded(content, before):
+        return content.encode("utf-8", "replace")
+    return before.encode(content)
+
+
+def _is_recoded(content: str, before: TextFile) -> bool:
+    return before.encoding == "latin-1" and content != "" and max(content) > "\xff"
+
+
 def _existing(target: Path, path: str) -> TextFile | None:
     """What the file holds; a binary file counts as empty, for it is replaced whole."""
-    if not target.exists():
-        return None
+    try:
+        if not target.exists():
+            return None
+    except OSError as error:
+        raise ToolError(f"{path[:200]} cannot be written: {error.strerror}") from error
     data = read_bytes(target, path)
     try:
         return decode(data, path)
@@ -123,7 +139,7 @@ def diff(before: str, after: str, name: str) -> str:
     """A unified diff, or empty where it would be too large to compute or to look at."""
     if len(before) + len(after) > _MAX_DIFF_CHARACTERS:
         return ""
-    return "".join(_diff_lines(before, after, name))
+    return "".join(_diff_lines(mend_surrogates(before), mend_surrogates(after), name))
 
 
 def _diff_lines(before: str, after: str, name: str) -> Iterator[str]:
