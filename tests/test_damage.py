@@ -194,3 +194,18 @@ def test_many_empty_objects_before_the_real_one_cost_no_square() -> None:
 def test_warnings_of_lost_payloads_are_events_too() -> None:
     events, _ = run([FIRST + b" data: " + LOST + b"\n\n" + LAST + DONE])
     assert [event.kind for event in events if isinstance(event, StreamWarning)] == ["stray_payload"]
+
+
+@pytest.mark.parametrize("end", ["finish", "sentinel", "eof"])
+def test_reasoning_details_in_many_pieces_are_joined_in_order(end: str) -> None:
+    entries = [{"index": number % 3, "type": "reasoning.text", "text": f"{number} "} for number in range(300)]
+    details = [{"reasoning_details": [entry]} for entry in entries]
+    finish = [choice({"content": "x"}, "stop")]
+    body = sse(*map(choice, details), *finish) + (DONE if end == "sentinel" else b"")
+    if end == "eof":
+        body = sse(*finish, *map(choice, details))  # they come after the finish reason
+    part = message_of(body).parts[0 if end != "eof" else -1]
+    opaque = getattr(part, "opaque", None)
+    assert opaque is not None
+    texts = [entry["text"].split() for entry in opaque["reasoning_details"]]
+    assert texts == [[str(number) for number in range(300) if number % 3 == index] for index in range(3)]

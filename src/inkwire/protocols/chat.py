@@ -133,7 +133,7 @@ class ChatDecoder:
     def __init__(self, options: DecodeOptions = DecodeOptions()) -> None:  # noqa: B008 - a frozen value
         self._tolerant = options.tolerant
         self._reasoning_field: str | None = None
-        self._details: dict[Any, dict[str, Any]] = {}
+        self._details = _Details()
         self._quick = False
         self._refused = False
         self._extra_choices = False
@@ -159,6 +159,7 @@ class ChatDecoder:
 
     def finish(self) -> Sequence[Fragment]:
         """Nothing is held back."""
+        self._details.settle()
         return ()
 
     def _several(self, delta: _Delta) -> list[Fragment]:
@@ -176,6 +177,7 @@ class ChatDecoder:
 
     def _feed_any(self, frame: Frame) -> Sequence[Fragment]:
         if is_sentinel(frame.data):
+            self._details.settle()
             refusal = [FinishFragment("refusal", None)] if self._refused else []
             return [*refusal, DoneFragment("[DONE]")]
         chunk = read_object(frame, self._tolerant)
@@ -237,21 +239,9 @@ class ChatDecoder:
             text = "" if out or self._reasoning_field in _REASONING_FIELDS else _details_text(details)
             if text:
                 self._reasoning_field = "reasoning_details"
-            out.append(ReasoningFragment(text, opaque={"reasoning_details": self._merge_details(details)}))
+            self._details.merge(details)
+            out.append(ReasoningFragment(text, opaque={"reasoning_details": self._details.entries}))
         return out
-
-    def _merge_details(self, details: list[Any]) -> list[dict[str, Any]]:
-        for position, entry in enumerate(details):
-            if not isinstance(entry, dict):
-                continue
-            index = entry.get("index")
-            known = self._details.setdefault(index if isinstance(index, (int, str)) else f"at {position}", {})
-            for key, value in entry.items():
-                if key in ("text", "summary", "data") and isinstance(known.get(key), str) and isinstance(value, str):
-                    known[key] += value
-                elif value is not None or key not in known:
-                    known[key] = value
-        return list(self._details.values())
 
     def _content(self, content: Any) -> list[Fragment]:
         if isinstance(content, str):
@@ -270,6 +260,7 @@ class ChatDecoder:
         raw = choice.get("finish_reason")
         if not isinstance(raw, str) or not raw.strip():
             return []
+        self._details.settle()
         word = raw.strip().lower()
         if (error := _failed(word, raw)) is not None:
             return [FailureFragment(error)]
@@ -277,6 +268,50 @@ class ChatDecoder:
         if self._refused and stop in ("end_turn", "tool_use"):
             stop = "refusal"
         return [FinishFragment(stop, raw)]
+
+
+class _Details:
+    """OpenRouter's `reasoning_details`: entries by their index, whose strings come in pieces.
+
+    Pieces are joined when they outgrow what was joined before, and at the end, so that n of them cost no square.
+    """
+
+    def __init__(self) -> None:
+        self.entries: list[dict[str, Any]] = []
+        """In order of first appearance; the same list all the time."""
+        self._known: dict[int | str, dict[str, Any]] = {}
+        self._pieces: dict[tuple[int, str], list[str]] = {}
+        self._waiting = self._settled = 0
+
+    def merge(self, details: list[Any]) -> None:
+        """Take what one chunk says of them."""
+        for position, said in enumerate(details):
+            if not isinstance(said, dict):
+                continue
+            index = said.get("index")
+            key = index if isinstance(index, (int, str)) else f"at {position}"
+            if key not in self._known:
+                self._known[key] = {}
+                self.entries.append(self._known[key])
+            self._entry(self._known[key], said)
+        if self._waiting > self._settled:
+            self.settle()
+
+    def _entry(self, known: dict[str, Any], said: dict[str, Any]) -> None:
+        for name, value in said.items():
+            if name in ("text", "summary", "data") and isinstance(known.get(name), str) and isinstance(value, str):
+                self._pieces.setdefault((id(known), name), [known[name]]).append(value)
+                self._waiting += len(value)
+            elif value is not None or name not in known:
+                known[name] = value
+
+    def settle(self) -> None:
+        """Join what waits."""
+        for known in self.entries if self._pieces else ():
+            for name in ("text", "summary", "data"):
+                if pieces := self._pieces.pop((id(known), name), None):
+                    known[name] = "".join(pieces)
+        self._settled, self._waiting = self._settled + self._waiting, 0
 
 
 def _failed(word: str, raw: str) -> ModelError | None:
