@@ -19,7 +19,10 @@ from inkwire.version import __version__
 
 __all__ = ["STATIC", "Look", "exported_page", "static_bytes", "written_page"]
 
-_SCRIPTS = ("words.js", "elements.js", "trace.js", "timeline.js", "panels.js", "lists.js", "app.js")
+_SCRIPTS = (
+    *("words.js", "elements.js", "trace.js", "search.js", "compare.js"),
+    *("timeline.js", "panels.js", "lists.js", "view.js", "app.js"),
+)
 """In the order in which they are loaded."""
 STATIC = {"style.css": "text/css", "icon.svg": "image/svg+xml", **dict.fromkeys(_SCRIPTS, "text/javascript")}
 """The files that the page may load, and their media types."""

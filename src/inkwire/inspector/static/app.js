@@ -5,62 +5,14 @@ const config = JSON.parse(document.getElementById("config").textContent);
 const SPEEDS = [["steady", 0], ["¼×", 0.25], ["1×", 1], ["4×", 4], ["16×", 16], ["64×", 64]];
 const STEADY_SECONDS = 0.6;
 
-class View {
-  constructor(name, app, compact) {
-    this.trace = new Trace(name);
-    this.at = 0;
-    const seek = (number) => app.seek(this, number);
-    this.timeline = new TimelineView(this.trace, { seek });
-    this.panels = new Panels(this.trace, { compact });
-    this.list = compact ? null : new StepList(this.trace, { seek });
-    this.issues = new IssueList(this.trace, { seek });
-    this.head = h("div", { class: "position" });
-    this.verdict = h("span", { class: "verdict-line" });
-    this.difference = h("span", { class: "tag" });
-  }
-
-  show(number) {
-    this.at = Math.max(0, Math.min(number, this.trace.length - 1));
-    if (this.trace.length === 0) return;
-    const step = this.trace.steps[this.at];
-    const about = [say(`moment_${step.moment}`), this.trace.timed && seconds(this.trace.times[this.at])];
-    if (this.trace.calls.length > 1) about.unshift(say("call_number", step.call));
-    if ((this.trace.calls.find((call) => call.number === step.call)?.attempts ?? 1) > 1) about.push(say("attempt", step.attempt));
-    fill(this.head, h("b", { class: "where" }, say("step_of", count(this.at + 1), count(this.trace.length))), h("span", {}, about.filter(Boolean).join(" · ")),
-      h("span", { class: "what" }, this.trace.summary(this.at, 70)));
-    this.timeline.move(this.at);
-    this.list?.move(this.at);
-    this.panels.show(this.at);
-  }
-
-  grown() {
-    this.list?.update();
-    this.issues.show();
-    this.showVerdict();
-    this.timeline.drawn = -1;
-  }
-
-  showVerdict() {
-    const { trace } = this;
-    const last = trace.calls.at(-1);
-    const step = last?.end === null || last === undefined ? null : trace.steps[last.end];
-    if (step === null) fill(this.verdict, say("verdict_none"));
-    else if (step.error) fill(this.verdict, step.error.class);
-    else if (step.message) {
-      const calls = step.message.parts.filter((part) => part.type === "tool_call");
-      const runs = calls.filter((call) => call.executable).length;
-      fill(this.verdict, `message_end ${step.message.stop_reason}`, calls.length > 0 && ` · ${say("executable", runs, calls.length)}`);
-    } else fill(this.verdict, say(step.moment === "cancelled" ? "verdict_cancelled" : "verdict_unknown"));
-    const isGood = step?.message && step.message.parts.every((part) => part.type !== "tool_call" || part.executable);
-    this.verdict.className = `verdict-line ${step === null ? "" : isGood ? "good" : "bad"}`;
-  }
-}
-
 class App {
   constructor() {
     const stored = settings();
     language = config.language ?? stored.language ?? (navigator.language.startsWith("zh") ? "zh" : "en");
-    if (stored.theme) document.documentElement.dataset.theme = stored.theme;
+    const isDark = matchMedia("(prefers-color-scheme: dark)");
+    const paint = () => (document.documentElement.dataset.theme = settings().theme ?? (isDark.matches ? "dark" : "light"));
+    paint();
+    isDark.addEventListener("change", paint);
     this.isPair = config.layout === "pair";
     this.chosen = config.first;
     const asked = config.names.indexOf(new URLSearchParams(location.hash.slice(1)).get("show"));
@@ -246,27 +198,7 @@ class App {
 
   search(query) {
     this.query = query;
-    const { trace } = this.first;
-    const wanted = query.toLowerCase();
-    const found = new Set();
-    if (wanted !== "") {
-      for (let number = 0; number < trace.length; number += 1) {
-        const { old, fresh } = trace.raw(number);
-        const text = fresh.length > 0 ? visibleBytes(old.length + fresh.length < 1e5 ? concatenated(old, fresh) : fresh).toLowerCase() : "";
-        if (text.includes(wanted) || trace.summary(number, 200).toLowerCase().includes(wanted)) found.add(number);
-      }
-      // What is cut over several events is found where its last piece came.
-      for (const life of trace.lives) {
-        for (const part of life.parts) {
-          const whole = part.text.toLowerCase();
-          for (let at = whole.indexOf(wanted); at >= 0; at = whole.indexOf(wanted, at + 1)) {
-            const step = part.sizes.steps[upTo(part.sizes.values, at + wanted.length - 1)];
-            if (step !== undefined) found.add(step);
-          }
-        }
-      }
-    }
-    this.matches = [...found].sort((one, other) => one - other);
+    this.matches = searched(this.first.trace, query.toLowerCase());
     if (this.matches.length > 0) this.match(true, true);
     else this.showMatches();
   }
@@ -291,11 +223,7 @@ class App {
   /** Where the two first differ, by their events; and at which steps each difference is. */
   compare() {
     if (this.views.some((view) => !view.trace.done)) return;
-    const [left, right] = this.views.map((view) => eventsOf(view.trace));
-    let index = 0;
-    while (index < left.length && index < right.length && left[index].text === right[index].text) index += 1;
-    const isSame = index === left.length && index === right.length;
-    this.differs = isSame ? null : [left[index]?.step ?? this.views[0].trace.length - 1, right[index]?.step ?? this.views[1].trace.length - 1];
+    this.differs = firstDifference(...this.views.map((view) => view.trace));
     this.showDifference();
   }
 
@@ -418,8 +346,7 @@ class App {
 
   changeTheme() {
     const root = document.documentElement;
-    const isDark = root.dataset.theme ? root.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
-    root.dataset.theme = isDark ? "light" : "dark";
+    root.dataset.theme = root.dataset.theme === "dark" ? "light" : "dark";
     settings({ theme: root.dataset.theme });
     for (const view of this.views) view.timeline.draw();
   }
@@ -451,28 +378,6 @@ class App {
     event.preventDefault();
     action();
   }
-}
-
-function concatenated(one, other) {
-  const all = new Uint8Array(one.length + other.length);
-  all.set(one);
-  all.set(other, one.length);
-  return all;
-}
-
-/** Every event of a trace with its step, pieces of one part joined: so it does not matter how the wire was cut. */
-function eventsOf(trace) {
-  const found = [];
-  trace.steps.forEach((step, number) => {
-    for (const event of step.events ?? []) {
-      for (const char of event.type.endsWith("_delta") ? event.json_delta ?? event.text : [JSON.stringify({ ...event, id: undefined })]) {
-        found.push({ step: number, text: `${event.type} ${event.index ?? ""} ${char}` });
-      }
-    }
-    if (step.message) found.push({ step: number, text: `${step.message.stop_reason} ${step.message.parts.map((part) => part.executable)}` });
-    if (step.error) found.push({ step: number, text: step.error.class });
-  });
-  return found;
 }
 
 /** What the reader chose before, where the browser keeps it; a page from disk may have no place for it. */
