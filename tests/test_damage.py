@@ -209,3 +209,12 @@ def test_reasoning_details_in_many_pieces_are_joined_in_order(end: str) -> None:
     assert opaque is not None
     texts = [entry["text"].split() for entry in opaque["reasoning_details"]]
     assert texts == [[str(number) for number in range(300) if number % 3 == index] for index in range(3)]
+
+
+def test_a_block_of_an_unknown_kind_can_be_written_down() -> None:
+    start = {"type": "content_block_start", "index": 0, "content_block": {"type": "new_\ud83d", "data": "\udc00"}}
+    delta = {"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": {"output_tokens": 1}}
+    stop = [{"type": "content_block_stop", "index": 0}, delta, {"type": "message_stop"}]
+    events, _ = run([sse(start, *stop)], "anthropic")
+    assert isinstance(events[-1], MessageEnd)
+    assert b"new_" in msgspec.json.encode(events)

@@ -275,7 +275,7 @@ class Assembler:
         if known is None and key is not None:
             known = self._by_key.get(("text", key))
         if known is None:
-            known = OpenOpaque(fragment.kind)
+            known = OpenOpaque(mend_surrogates(fragment.kind))
             self.parts.append(known)
             if key is not None:
                 self._by_key["opaque", key] = known
