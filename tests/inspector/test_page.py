@@ -167,3 +167,9 @@ def test_a_clean_stream_has_no_issue() -> None:
 def test_a_long_silence_is_an_issue() -> None:
     step = trace(SCENARIOS["read-readme"].exchanges())[1]
     assert [issue.kind for issue in issues_of(step, 12.0)] == ["silence"]
+
+
+def test_half_a_character_on_the_wire_can_be_sent() -> None:
+    data = b'data: {"choices":[{"index":0,"delta":{"content":"\\ud83d"},"finish_reason":"stop"}]}\n\n'
+    found = chunks(Source("half", [Exchange((Read(0.0, data),), 200, protocol="chat")]))
+    assert found[-1]["done"]

@@ -6,12 +6,14 @@ lines, by number). `done` says that no other chunk follows. Absent fields are em
 
 from __future__ import annotations
 
+import json
 from base64 import b64encode
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
 
+from inkwire.arguments import mend_surrogates
 from inkwire.errors import ModelError
 from inkwire.events import Event, MessageEnd
 from inkwire.fragments import FailureFragment, Fragment
@@ -54,7 +56,10 @@ class ChunkWriter:
             value["functions"] = watch.functions[self._functions :]
             value["sets"] = watch.sets[self._sets :]
             self._functions, self._sets = len(watch.functions), len(watch.sets)
-        return msgspec.json.encode(value)
+        try:
+            return msgspec.json.encode(value)
+        except UnicodeEncodeError:  # a fragment with half a surrogate pair, as the wire had it
+            return msgspec.json.encode(mend_surrogates(json.loads(json.dumps(msgspec.to_builtins(value)))))
 
     def _step(self, step: Step) -> dict[str, Any]:
         number, seconds = self._last
