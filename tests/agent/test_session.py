@@ -8,6 +8,7 @@ import stat
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -107,6 +108,34 @@ def test_a_compaction_is_replayed(store: SessionStore, tmp_path: Path) -> None:
     session.append(Compaction(UserMessage.of("s"), 2, 100, 10))
     session.close()
     assert store.open(session.id).messages == (UserMessage.of("s"), UserMessage.of("c"))
+
+
+@pytest.mark.parametrize(
+    ("damage", "kept"),
+    [
+        (
+            lambda line: line.replace(b'"message"', b'"massage"'),
+            ["s", "m2", "m3"],
+        ),  # it was a message when it was written
+        (lambda line: b"\x00" * len(line), ["s", "m2", "m3"]),
+        (lambda line: line[:-9], ["s", "m3"]),  # torn: nobody ever had it, so the place counts without it
+    ],
+    ids=["changed", "zeroed", "torn"],
+)
+def test_a_damaged_line_before_a_compaction_moves_no_other(
+    store: SessionStore, tmp_path: Path, damage: Callable[[bytes], bytes], kept: list[str]
+) -> None:
+    session = store.new(tmp_path)
+    for text in ("m0", "m1", "m2", "m3"):
+        session.append(MessageRecorded(UserMessage.of(text)))
+    session.append(Compaction(UserMessage.of("s"), 2, 100, 10))
+    session.close()
+    lines = session.path.read_bytes().split(b"\n")
+    lines[2] = damage(lines[2])
+    session.path.write_bytes(b"\n".join(lines))
+    again = store.open(session.id)
+    assert [each.text for each in again.messages if isinstance(each, UserMessage)] == kept
+    assert again.damaged_lines == 1
 
 
 def test_sessions_are_found_by_directory_and_id(store: SessionStore, tmp_path: Path) -> None:

@@ -28,6 +28,7 @@ from inkwire.agent.events import Compaction, MessageRecorded, Recorded
 from inkwire.arguments import mend_surrogates
 from inkwire.errors import ConfigurationError
 from inkwire.messages import Message, UserMessage
+from inkwire.partial_json import classify
 
 __all__ = ["Session", "SessionInfo", "SessionStore"]
 
@@ -212,7 +213,7 @@ class SessionStore:
 
 def _load(path: Path) -> Session:
     header: _Header | None = None
-    messages: list[Message] = []
+    messages: list[Message | None] = []
     damaged = 0
     try:
         lines = path.read_bytes().split(b"\n")
@@ -225,6 +226,8 @@ def _load(path: Path) -> Session:
             line = _DECODER.decode(raw)
         except (msgspec.DecodeError, UnicodeDecodeError):
             damaged += 1
+            if not _is_torn(raw):
+                messages.append(None)  # whoever wrote it counted it: a later compaction's place does, too
             continue
         match line:
             case _Header():
@@ -237,7 +240,12 @@ def _load(path: Path) -> Session:
         raise ConfigurationError(f"{path} is no session: its first line cannot be read")
     if header.version > _VERSION:
         raise ConfigurationError(f"{path} was written by a newer version ({header.version}); this one reads {_VERSION}")
-    return Session(path, header, tuple(messages), damaged)
+    return Session(path, header, tuple(message for message in messages if message is not None), damaged)
+
+
+def _is_torn(line: bytes) -> bool:
+    """Whether the process or the disk stopped in the middle of it; then it never was a message to anyone."""
+    return classify(line.decode("utf-8", "replace"))[0] == "incomplete"
 
 
 def _info(path: Path) -> SessionInfo | None:
