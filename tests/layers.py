@@ -20,6 +20,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("tools",),
     ("agent",),
     ("__init__",),
+    ("loopback",),
     ("local", "replay"),
     ("terminal", "inspector", "demo"),
     ("cli", "__main__"),
@@ -31,7 +32,7 @@ NARROWER: dict[str, tuple[str, ...]] = {
 }
 
 SOCKET_MODULES = ("aiohttp", "aiohttp_socks", "http.client", "http.server", "socket", "ssl", "urllib.request")
-SOCKET_ROOMS = ("transport", "local", "recording", "replay", "inspector", "tools.mcp")
+SOCKET_ROOMS = ("transport", "local", "recording", "replay", "inspector", "loopback", "tools.mcp")
 
 # Everything below this layer is pure: no event loop.
 FIRST_WITH_ASYNCIO = "transport"

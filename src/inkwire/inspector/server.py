@@ -15,6 +15,7 @@ from aiohttp import web
 
 from inkwire.inspector.document import STATIC, Look, static_bytes, written_page
 from inkwire.inspector.source import Source
+from inkwire.loopback import is_own_host, listen
 
 __all__ = ["InspectorServer"]
 
@@ -55,14 +56,7 @@ class InspectorServer:
         app.router.add_get("/{token}/", self._page)
         app.router.add_get("/{token}/static/{name}", self._static)
         app.router.add_get("/{token}/chunk/{source}/{number}", self._chunk)
-        self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.1, handler_cancellation=True)
-        await self._runner.setup()
-        try:
-            await web.TCPSite(self._runner, "127.0.0.1", self._port).start()
-        except OSError:
-            await self._runner.cleanup()
-            raise
-        self._port = self._runner.addresses[0][1]
+        self._runner, self._port = await listen(app, self._port, handler_cancellation=True)
         self.url = f"http://127.0.0.1:{self._port}/{self._token}/"
         return self
 
@@ -74,7 +68,7 @@ class InspectorServer:
 
     @web.middleware
     async def _guard(self, request: web.Request, handler: Any) -> web.StreamResponse:
-        if request.headers.get("Host") not in (f"127.0.0.1:{self._port}", f"localhost:{self._port}"):
+        if not is_own_host(request, self._port):
             return _refused(403, "this page answers only to its own address on this machine")
         token = request.match_info.get("token", "")
         if not secrets.compare_digest(token.encode(), self._token.encode()):

@@ -16,6 +16,7 @@ from aiohttp import web
 
 from inkwire.local.reader import reply_to
 from inkwire.local.reader_wire import completion, stream_chunks
+from inkwire.loopback import listen
 from inkwire.providers.base import Target
 
 __all__ = ["ReaderServer"]
@@ -58,10 +59,8 @@ class ReaderServer:
             app = web.Application(middlewares=[self._guard], client_max_size=_MOST_BYTES)
             app.router.add_post("/v1/chat/completions", self._complete)
             app.router.add_get("/v1/models", self._models)
-            self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.1)
-            await self._runner.setup()
-            await web.TCPSite(self._runner, "127.0.0.1", 0).start()
-            self._host = f"127.0.0.1:{self._runner.addresses[0][1]}"
+            self._runner, port = await listen(app)
+            self._host = f"127.0.0.1:{port}"
         return self.target
 
     async def aclose(self) -> None:

@@ -16,6 +16,7 @@ from typing import Any, Self
 import msgspec
 from aiohttp import web
 
+from inkwire.loopback import is_own_host, listen
 from inkwire.recording import Exchange
 from inkwire.replay.choice import Choice
 from inkwire.replay.faults import Fault, broken, error_body, refusal
@@ -74,14 +75,7 @@ class ReplayServer:
         app = web.Application(middlewares=[self._guard], client_max_size=_MOST_BYTES)
         app.router.add_route("*", "/{path:.*}", self._answer)
         # A client that leaves ends its answer, also one that stalls.
-        self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.1, handler_cancellation=True)
-        await self._runner.setup()
-        try:
-            await web.TCPSite(self._runner, "127.0.0.1", self._port).start()
-        except OSError:
-            await self._runner.cleanup()
-            raise
-        self._port = self._runner.addresses[0][1]
+        self._runner, self._port = await listen(app, self._port, handler_cancellation=True)
         self.url = f"http://127.0.0.1:{self._port}"
         return self
 
@@ -93,7 +87,7 @@ class ReplayServer:
 
     @web.middleware
     async def _guard(self, request: web.Request, handler: Any) -> web.StreamResponse:
-        if request.headers.get("Host") not in (f"127.0.0.1:{self._port}", f"localhost:{self._port}"):
+        if not is_own_host(request, self._port):
             return _refused(403, "permission_error", "this server answers only to its own address on this machine")
         answer: web.StreamResponse = await handler(request)
         return answer
