@@ -258,7 +258,11 @@ class Pipeline:
         elif not self.payloads:
             shown = excerpt(stray)
             self._assembler.fail(
-                ProtocolError(f"expected a stream of the {self._protocol.name} protocol, got {shown!r}", excerpt=shown)
+                ProtocolError(
+                    f"expected a stream of the {self._protocol.name} protocol, got {shown!r}. Check the base URL "
+                    "(often /v1 is missing or too much) and the protocol",
+                    excerpt=shown,
+                )
             )
 
     def _judge_stray(self, stray: bytes, out: list[Event]) -> None:

@@ -125,3 +125,29 @@ def test_config_shows_rules_servers_and_limits_with_their_file(tmp_path: Path) -
 def test_a_misspelt_command_is_asked_about(tmp_path: Path) -> None:
     assert "did you mean `inkwire config`?" in inkwire("cofnig", home=tmp_path).err
     assert "did you mean" not in inkwire("explain", home=tmp_path).err
+
+
+@pytest.mark.parametrize("closed", ["<&-", "2>&-", "<&- 2>&-"])
+def test_a_closed_input_or_error_output_changes_nothing(tmp_path: Path, closed: str) -> None:
+    line = f'"$0" -c "import inkwire.cli; inkwire.cli.main(prog_name=\'inkwire\')" -p -m builtin/reader hi {closed}'
+    done = subprocess.run(
+        ["bash", "-c", line, sys.executable], stdout=subprocess.PIPE, text=True, env=environment(tmp_path), cwd=tmp_path
+    )
+    assert done.returncode == 0
+    assert done.stdout.startswith("I am the built-in reader")
+
+
+def test_decode_says_that_nothing_was_given(tmp_path: Path) -> None:
+    done = inkwire("decode", home=tmp_path)
+    assert done.code == 1
+    assert done.err == "inkwire decode: nothing was given: standard input is empty\n"
+
+
+def test_damage_is_told_in_words_for_the_command_line_too(tmp_path: Path) -> None:
+    done = inkwire("decode", "--protocol", "chat", home=tmp_path, stdin='data: {"choices": [oops\n\n')
+    assert "--tolerant" in json.loads(done.out.splitlines()[-1])["detail"]
+
+
+def test_the_address_is_doubted_only_where_no_stream_was_read(tmp_path: Path) -> None:
+    done = inkwire("decode", "--protocol", "chat", home=tmp_path, stdin=": ping\n\nhello\n")
+    assert "base URL" in json.loads(done.out.splitlines()[-1])["detail"]

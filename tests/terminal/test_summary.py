@@ -55,3 +55,16 @@ def test_the_headline_is_what_a_call_is_about() -> None:
     assert headline({"content": "x", "path": "a.md"}) == "a.md"
     assert headline("free text") == "free text"
     assert headline({"odd": 1}) == headline(None) == ""
+
+
+def test_damage_in_mid_stream_is_not_blamed_on_the_address() -> None:
+    words = outcome_line(RunEnd("failed", error=Failure("protocol", "a payload is no JSON")))
+    assert words is not None
+    assert words.startswith("a payload is no JSON\n")
+    assert "address" not in words
+
+
+def test_the_services_own_words_come_before_what_may_be_wrong() -> None:
+    words = outcome_line(RunEnd("failed", error=Failure("remote", "every exchange has been served", status=404)))
+    assert words is not None
+    assert words.startswith("every exchange has been served\nIf that does not say why, ")

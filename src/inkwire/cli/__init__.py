@@ -39,6 +39,7 @@ class PromptGroup(click.Group):
 
     def main(self, *args: Any, **kwargs: Any) -> Any:
         """As click's; output that cannot be written ends with one line and exit code 1."""
+        _replace_closed_streams()
         if sys.stdout is None:
             _cannot_write("it is closed")
         try:
@@ -76,6 +77,12 @@ class PromptGroup(click.Group):
         agent = self.get_command(ctx, AGENT)
         assert agent is not None
         write_help(formatter, agent, ctx, {name: words for name, (_, words) in COMMANDS.items()})
+
+
+def _replace_closed_streams() -> None:
+    """Nothing comes from a closed input, and what is said on a closed error output is lost."""
+    sys.stdin = sys.stdin or open(os.devnull, encoding="utf-8")  # noqa: SIM115 - for as long as the process lives
+    sys.stderr = sys.stderr or open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
 
 
 def _cannot_write(why: str) -> NoReturn:

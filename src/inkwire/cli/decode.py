@@ -22,6 +22,7 @@ from inkwire.pipeline import Pipeline
 from inkwire.protocols.base import DecodeOptions, Quirks
 from inkwire.protocols.service_errors import from_response
 from inkwire.recording import Exchange, protocol_of, read_recording
+from inkwire.terminal.sanitize import sanitize_line
 
 __all__ = ["decode", "quirks_of"]
 
@@ -57,6 +58,9 @@ def decode(
     --exchange N); `-` or nothing reads standard input.
     """
     body = file.read()
+    if not body:
+        where = "standard input" if file.name == "<stdin>" else sanitize_line(file.name)
+        click.echo(f"inkwire decode: nothing was given: {where} is empty", err=True)
     if frames:
         _print_frames(body, max_event_bytes, cut)
         return

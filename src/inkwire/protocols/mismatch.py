@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from inkwire.errors import ProtocolError
-from inkwire.fragments import FailureFragment, Fragment, WarningFragment
-from inkwire.protocols.payload import excerpt
+from inkwire.fragments import Fragment
+from inkwire.protocols.payload import damage, excerpt
 
 __all__ = ["odd_field", "wrong_protocol"]
 
@@ -44,7 +44,4 @@ def _spoken(payload: Mapping[str, Any]) -> str | None:
 
 def odd_field(what: str, data: bytes, tolerant: bool) -> Fragment:
     """Damage: a known event whose content has a type that cannot be read, so a piece of the answer is lost (law 5)."""
-    shown = excerpt(data)
-    if tolerant:
-        return WarningFragment("bad_chunk", f"{what}: {shown}", damage=True)
-    return FailureFragment(ProtocolError(f"{what}: {shown!r}. `tolerant=True` makes this a warning", excerpt=shown))
+    return damage(what, data, tolerant)

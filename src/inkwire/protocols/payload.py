@@ -16,7 +16,7 @@ from inkwire.fragments import FailureFragment, Fragment, WarningFragment
 from inkwire.framing.frame import Frame
 from inkwire.json_depth import MAX_DEPTH, json_depth
 
-__all__ = ["SENTINEL", "excerpt", "is_sentinel", "read_object", "read_value"]
+__all__ = ["SENTINEL", "damage", "excerpt", "is_sentinel", "read_object", "read_value"]
 
 SENTINEL = b"[DONE]"
 """The end mark of Chat Completions and of what imitates it."""
@@ -62,21 +62,22 @@ def read_object(frame: Frame, tolerant: bool) -> dict[str, Any] | Fragment | Non
     except LimitExceededError as error:
         return FailureFragment(error)
     except ValueError as cause:
-        return _damage(f"a payload is no JSON ({cause})", data, tolerant)
+        return damage(f"a payload is no JSON ({cause})", data, tolerant)
     if value is None:
         return None
     if not isinstance(value, dict):
-        return _damage(f"a payload is {_kind(value)}, not an object", data, tolerant)
+        return damage(f"a payload is {_kind(value)}, not an object", data, tolerant)
     return value
 
 
-def _damage(what: str, data: bytes, tolerant: bool) -> Fragment:
+def damage(what: str, data: bytes, tolerant: bool) -> Fragment:
+    """A lost payload: the end of the stream, or where that is tolerated a warning that closes the gate (law 5)."""
     shown = excerpt(data)
     if tolerant:
         return WarningFragment("bad_chunk", f"{what}: {shown}", damage=True)
     error: ModelError = ProtocolError(
-        f"{what}: {shown!r}. A lost piece could change what a tool does, so the stream is refused; "
-        "`tolerant=True` makes this a warning",
+        f"{what}: {shown!r}. A lost piece could change what a tool does, so the stream is refused; reading it "
+        "tolerantly (`tolerant=True`, `inkwire decode --tolerant`) makes this a warning",
         excerpt=shown,
     )
     return FailureFragment(error)

@@ -22,8 +22,7 @@ _ADVICE = {
     "transport": "Check the network, the proxy and the address (`inkwire config` shows it), then ask again.",
     "timeout": "The service was silent for too long. Ask again; if it stays so, the service is overloaded.",
     "incomplete": "The stream ended before the answer was whole, so it was not used. Ask again.",
-    "protocol": "`--record FILE` keeps what came, `inkwire inspect FILE` shows where it goes wrong. "
-    "If it is no stream at all, check the address (often /v1 is missing or too much) and --protocol.",
+    "protocol": "`--record FILE` keeps what came, `inkwire inspect FILE` shows where it goes wrong.",
     "limit": "The answer passed a safety limit. Ask for less at a time.",
     "overflow": "Begin a new conversation, or ask with less text.",
 }
@@ -56,7 +55,7 @@ def advice(failure: Failure) -> str:
     if failure.status in (401, 403):
         return "Check the provider's key: `inkwire config` shows which variable it comes from."
     if failure.status == 404:
-        return "Check the model's name and the address: `inkwire models` lists what is there."
+        return "If that does not say why, check the model's name and the address: `inkwire models` lists what is there."
     if failure.retry_after is not None:
         return f"The service asks to wait {failure.retry_after:.0f} seconds."
     if failure.kind == "remote" and failure.retryable:
