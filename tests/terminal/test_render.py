@@ -184,6 +184,19 @@ def test_a_cut_answer_says_how_to_go_on() -> None:
     assert "Send another message" in screen(RunEnd("completed", truncated=True, turns=1))
 
 
+def test_the_end_of_a_run_is_told_once() -> None:
+    limit = RunEnd("max_turns", turns=1, warnings=("The run stopped: the limit of 1 turn is reached.",))
+    assert screen(RunStart("m", "s"), limit) == (
+        "⚠ The run stopped: the limit of 1 turn is reached.\n"
+        "⚠ Send another message to go on; --max-turns sets the limit.\n"
+        "1 turn · 0.0 s\n"
+    )
+    words = "The model gave an empty answer twice."
+    failed = RunEnd("failed", turns=1, warnings=(words,), error=Failure("empty", words))
+    shown = screen(RunStart("m", "s"), Notice("empty", words), failed)
+    assert shown == f"⚠ {words}\n✗ The run ends here.\n1 turn · 0.0 s\n"
+
+
 def test_a_failure_says_what_was_seen_and_what_to_do() -> None:
     text = screen(RunEnd("failed", error=Failure("remote", "Incorrect API key", status=401)))
     assert text.startswith("✗ Incorrect API key\nCheck the provider's key")

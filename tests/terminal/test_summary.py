@@ -44,7 +44,7 @@ def test_a_price_that_is_not_complete_says_so() -> None:
         ("", False, "(no output)"),
         ("one", False, "one"),
         ("one\ntwo", False, "2 lines"),
-        ("boom\ntrace", True, "boom (+1 lines)"),
+        ("boom\ntrace", True, "boom (+1 line)"),
     ],
 )
 def test_results_are_a_few_words(result: str, is_error: bool, words: str) -> None:

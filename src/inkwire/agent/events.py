@@ -162,7 +162,8 @@ class RunEnd(msgspec.Struct, frozen=True, tag_field="type", tag="run_end"):
         if self.outcome == "completed":
             return self
         detail = f": {self.error.detail}" if self.error else ""
-        raise RunError(f"the run ended as {self.outcome} after {self.turns} turns{detail}")
+        turns = "turn" if self.turns == 1 else "turns"
+        raise RunError(f"the run ended as {self.outcome} after {self.turns} {turns}{detail}")
 
 
 AgentEvent: TypeAlias = (

@@ -129,6 +129,8 @@ class Loop:
     def _is_over(self) -> bool:
         if self._outcome is None and self._interrupt.reason is not None:
             self._outcome = self._interrupt.reason
+            if self._outcome == "max_time":
+                self._warnings.append(f"The run stopped: {self._why_interrupted()}.")
         if self._outcome is None and (reached := self._tally.reached()) is not None:
             self._outcome = reached[0]
             self._warnings.append(f"The run stopped: {reached[1]}.")

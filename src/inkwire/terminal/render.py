@@ -37,7 +37,7 @@ from inkwire.events import (
 from inkwire.terminal.calls import CallLines
 from inkwire.terminal.sanitize import Sanitizer, sanitize_code, sanitize_line
 from inkwire.terminal.style import Meaning, Style
-from inkwire.terminal.summary import headline, outcome_line, result_line, statistics
+from inkwire.terminal.summary import advice, headline, outcome_line, result_line, statistics
 
 __all__ = ["Kind", "Piece", "Renderer"]
 
@@ -236,7 +236,8 @@ class Renderer:
             meaning: Meaning = "good" if line.startswith("+") else "bad" if line.startswith("-") else "dim"
             yield from self._line(f"    {sanitize_code(line)}", meaning)
         if len(lines) > _MOST_DIFF_LINES:
-            yield from self._line(f"    … {len(lines) - _MOST_DIFF_LINES} more lines", "dim")
+            left = len(lines) - _MOST_DIFF_LINES
+            yield from self._line(f"    {self._style.mark('…')} {left} more {'line' if left == 1 else 'lines'}", "dim")
 
     def _run_end(self, end: RunEnd) -> Iterator[Piece]:
         yield from self._message_end()
@@ -244,8 +245,12 @@ class Renderer:
             if warning in self._told:
                 continue  # said when it happened
             yield from self._line(f"{self._style.mark('⚠')} {sanitize_line(warning, 400)}", "warning")
-        is_told = end.truncated and "truncated" in self._told
-        if not is_told and (words := outcome_line(end)) is not None:
+        words = outcome_line(end)
+        if end.truncated and "truncated" in self._told:
+            words = None
+        elif end.error is not None and end.error.detail in self._told:
+            words = advice(end.error) or "The run ends here."
+        if words is not None:
             failed = end.outcome == "failed"
             mark = self._style.mark("✗" if failed else "⚠")
             yield from self._line(f"{mark} {words}", "bad" if failed else "warning")

@@ -13,11 +13,11 @@ _HEADLINES = ("path", "file_path", "command", "pattern", "query", "url", "name")
 """The argument that says best what a call is about, in the order of preference."""
 
 _LIMITS = {
-    "max_turns": "the limit of turns is reached (--max-turns)",
-    "max_tokens": "the limit of tokens is reached",
-    "max_cost": "the limit of cost is reached (--max-cost)",
-    "max_time": "the limit of time is reached",
+    "max_turns": "; --max-turns sets the limit",
+    "max_cost": "; --max-cost sets the limit",
+    "max_time": "; max_time_seconds in the settings sets the limit",
 }
+"""Which setting ended the run; that it did, and where the limit stood, is among the run's warnings."""
 _ADVICE = {
     "transport": "Check the network, the proxy and the address (`inkwire config` shows it), then ask again.",
     "timeout": "The service was silent for too long. Ask again; if it stays so, the service is overloaded.",
@@ -47,7 +47,7 @@ def outcome_line(end: RunEnd) -> str | None:
         return "Interrupted. What had arrived stays in the conversation, marked as interrupted."
     if end.error is not None:
         return f"{sanitize_line(end.error.detail, 600)}\n{advice(end.error)}".rstrip()
-    return f"Stopped: {_LIMITS.get(end.outcome, end.outcome)}. Send another message to go on."
+    return f"Send another message to go on{_LIMITS.get(end.outcome, '')}."
 
 
 def advice(failure: Failure) -> str:
@@ -103,7 +103,7 @@ def result_line(result: str, *, is_error: bool) -> str:
     if not filled:
         return "(no output)"
     if is_error or len(lines) == 1:
-        return sanitize_line(filled[0], 160) + (f" (+{len(lines) - 1} lines)" if len(lines) > 1 else "")
+        return sanitize_line(filled[0], 160) + (f" (+{_count(len(lines) - 1, 'line')})" if len(lines) > 1 else "")
     return f"{len(lines)} lines"
 
 
