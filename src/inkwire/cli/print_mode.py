@@ -27,6 +27,7 @@ from inkwire.terminal.render import Renderer
 from inkwire.terminal.sanitize import sanitize
 from inkwire.terminal.style import style_for
 from inkwire.terminal.summary import exit_code
+from inkwire.terminal.wrap import columns_of
 
 __all__ = ["Printer", "read_prompt", "run_print"]
 
@@ -82,7 +83,8 @@ class Printer:
         self._err = err
         self._last = err
         self._streams = output_format == "text" and out.isatty()
-        self._renderer = Renderer(style_for(err), text=self._streams, reasoning=self._streams)
+        columns = columns_of(out if self._streams else err)
+        self._renderer = Renderer(style_for(err), text=self._streams, reasoning=self._streams, columns=columns)
         self._attempt: list[str] = []
         """The text of the answer that is arriving."""
         self.exit_code = 1

@@ -32,6 +32,7 @@ from inkwire.terminal.conversation import Conversation
 from inkwire.terminal.render import Renderer
 from inkwire.terminal.sanitize import sanitize_line
 from inkwire.terminal.style import Style, style_for
+from inkwire.terminal.wrap import columns_of, wrap
 from inkwire.transport.http import preload
 
 __all__ = ["App", "warm_up"]
@@ -43,7 +44,8 @@ class App:
     def __init__(self, *, out: TextIO = sys.stdout, history_file: Path | None = None) -> None:
         self._out = out
         self._style: Style = style_for(out)
-        self._renderer = Renderer(self._style)
+        self._columns = columns_of(out)
+        self._renderer = Renderer(self._style, columns=self._columns)
         self._history = history_file
         self._conversation: Conversation | None = None
         self._interrupted = False
@@ -88,7 +90,7 @@ class App:
         line = dot.join(sanitize_line(part, 120) for part in parts)
         self._print(f"{self._style.paint('inkwire', 'bold')} {self._style.paint(line, 'dim')}\n")
         if notice:
-            self._print(self._style.paint(f"{self._style.mark('⚠')} {notice}", "warning") + "\n")
+            self._warn(f"{self._style.mark('⚠')} {notice}")
 
     def _session(self) -> PromptSession[str]:
         history: History = InMemoryHistory()
@@ -143,17 +145,20 @@ class App:
             case "model":
                 await self._model(command.argument, conversation)
             case _:
-                self._print(self._style.paint(sanitize_line(command.argument), "warning") + "\n")
+                self._warn(sanitize_line(command.argument))
 
     async def _model(self, name: str, conversation: Conversation) -> None:
         if name:
             try:
                 if not await _until_interrupt(conversation.use_model(name)):
-                    self._print(self._style.paint("Interrupted; the model stays as it was.", "warning") + "\n")
+                    self._warn("Interrupted; the model stays as it was.")
             except ConfigurationError as error:
-                self._print(self._style.paint(sanitize_line(str(error), 600), "warning") + "\n")
+                self._warn(sanitize_line(str(error), 600))
                 return
         self._print(f"{sanitize_line(conversation.model)}\n")
+
+    def _warn(self, text: str) -> None:
+        self._print(self._style.paint(wrap(text, self._columns()), "warning") + "\n")
 
     def _print(self, text: str) -> None:
         self._out.write(text)

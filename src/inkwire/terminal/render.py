@@ -1,12 +1,12 @@
 """The events of a run in, pieces of text out: what to write next, and whether it is the answer or about it.
 
 Nothing already written is ever changed, so it works in a pipe, in a pager and in any terminal's scrollback. When an
-attempt turns out void, a line says so under its text.
+attempt turns out void, a line says so under its text. Where the width is known, lines end between words.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Literal, TypeAlias, assert_never
 
 import msgspec
@@ -38,6 +38,7 @@ from inkwire.terminal.calls import CallLines
 from inkwire.terminal.sanitize import Sanitizer, sanitize_code, sanitize_line
 from inkwire.terminal.style import Meaning, Style
 from inkwire.terminal.summary import advice, headline, outcome_line, result_line, statistics
+from inkwire.terminal.wrap import Wrapper, wrap
 
 __all__ = ["Kind", "Piece", "Renderer"]
 
@@ -58,11 +59,21 @@ class Piece(msgspec.Struct, frozen=True):
 class Renderer:
     """Turns the events of runs into pieces; one for a whole conversation.
 
-    Without `text` and `reasoning` the model's words only count for the statistics.
+    Without `text` and `reasoning` the model's words only count for the statistics. `columns` gives the screen's width,
+    0 when there is none.
     """
 
-    def __init__(self, style: Style = Style(), *, text: bool = True, reasoning: bool = True) -> None:  # noqa: B008
+    def __init__(
+        self,
+        style: Style = Style(),  # noqa: B008 - a frozen value
+        *,
+        text: bool = True,
+        reasoning: bool = True,
+        columns: Callable[[], int] = lambda: 0,
+    ) -> None:
         self._style = style
+        self._columns = columns
+        self._wrapper = Wrapper(columns)
         self._shows_text = text
         self._shows_reasoning = reasoning
         self._calls = CallLines(style)
@@ -139,14 +150,14 @@ class Renderer:
             return
         yield Piece(self._calls.close())
         yield from self._switch("text")
-        yield Piece(self._safe.feed(event.text), "answer")
+        yield Piece(self._wrapper.feed(self._safe.feed(event.text)), "answer")
 
     def _thinking(self, event: ReasoningDelta) -> Iterator[Piece]:
         if not self._shows_reasoning:
             return
         yield Piece(self._calls.close())
         yield from self._switch("reasoning")
-        yield Piece(self._style.paint(self._safe.feed(event.text), "dim"))
+        yield Piece(self._style.paint(self._wrapper.feed(self._safe.feed(event.text)), "dim"))
 
     def _switch(self, mode: Literal["none", "text", "reasoning"]) -> Iterator[Piece]:
         """Ends what was being written, if something else begins."""
@@ -154,6 +165,8 @@ class Renderer:
             return
         if self._mode != "none":
             self._safe.finish()
+            word = self._wrapper.finish()
+            yield Piece(word, "answer") if self._mode == "text" else Piece(self._style.paint(word, "dim"))
             # The end of the answer's line is no part of the answer.
             yield from self._line_start()
             if self._mode == "reasoning":
@@ -164,11 +177,11 @@ class Renderer:
         if not self._at_line_start and not unless:
             yield Piece("\n")
 
-    def _line(self, text: str, meaning: Meaning) -> Iterator[Piece]:
+    def _line(self, text: str, meaning: Meaning, *, wraps: bool = True) -> Iterator[Piece]:
         yield from self._switch("none")
         yield Piece(self._calls.close())
         yield from self._line_start()
-        yield Piece(self._style.paint(text, meaning) + "\n")
+        yield Piece(self._style.paint(wrap(text, self._columns()) if wraps else text, meaning) + "\n")
 
     def _message_end(self) -> Iterator[Piece]:
         yield from self._switch("none")
@@ -212,7 +225,7 @@ class Renderer:
             shown = self._output_lines.get(call_id, 0)
             self._output_lines[call_id] = shown + 1
             if shown < _MOST_OUTPUT_LINES:
-                yield from self._line(f"    {sanitize_line(line)}", "dim")
+                yield from self._line(f"    {sanitize_line(line)}", "dim", wraps=False)
             elif shown == _MOST_OUTPUT_LINES:
                 yield from self._line(f"    {self._style.mark('…')}", "dim")
 
@@ -234,7 +247,7 @@ class Renderer:
         lines = display.splitlines()
         for line in lines[:_MOST_DIFF_LINES]:
             meaning: Meaning = "good" if line.startswith("+") else "bad" if line.startswith("-") else "dim"
-            yield from self._line(f"    {sanitize_code(line)}", meaning)
+            yield from self._line(f"    {sanitize_code(line)}", meaning, wraps=False)
         if len(lines) > _MOST_DIFF_LINES:
             left = len(lines) - _MOST_DIFF_LINES
             yield from self._line(f"    {self._style.mark('…')} {left} more {'line' if left == 1 else 'lines'}", "dim")
