@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from inkwire.agent.approval import Approval, ApprovalRequest
-from inkwire.terminal.approve import meaning_of, question
+from inkwire.terminal.approve import meaning_of, question, unclear
 from inkwire.terminal.style import Style
 
 REQUEST = ApprovalRequest("c", "bash", {"command": "rm -rf build", "timeout": 5}, "it changes files", ("bash(rm *)",))
@@ -64,3 +64,17 @@ def test_text_of_several_lines_begins_on_a_line_of_its_own() -> None:
     shown = question(request, Style())
     assert "    content:\n    def f():\n        return 1\n" in shown
     assert "Enter" in shown
+
+
+@pytest.mark.parametrize("answer", ["/quit", "/help me", "quit", "yea", " Yess "])
+def test_what_is_no_choice_and_no_sentence_is_asked_again(answer: str) -> None:
+    assert unclear(answer, REQUEST)
+
+
+@pytest.mark.parametrize("answer", ["y", "No", "", "a", "ALWAYS", "use make clean instead", "不要删除"])
+def test_a_choice_or_a_reason_is_an_answer(answer: str) -> None:
+    assert unclear(answer, REQUEST) == ""
+
+
+def test_always_is_asked_again_where_it_was_not_offered() -> None:
+    assert "not offered" in unclear("a", ApprovalRequest("c", "bash", {"command": "python x.py"}, ""))

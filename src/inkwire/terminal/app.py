@@ -26,7 +26,7 @@ from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 
 from inkwire.agent.approval import Approval, ApprovalRequest
 from inkwire.errors import ConfigurationError
-from inkwire.terminal.approve import meaning_of, question
+from inkwire.terminal.approve import meaning_of, question, unclear
 from inkwire.terminal.commands import COMMANDS, HELP, Command, parse_command
 from inkwire.terminal.conversation import Conversation
 from inkwire.terminal.render import Renderer
@@ -75,12 +75,18 @@ class App:
         self._print(question(request, self._style))
         session: PromptSession[str] = PromptSession(history=InMemoryHistory())
         try:
-            answer = await session.prompt_async(FormattedText([("bold", "  allow? ")]), handle_sigint=False)
+            answer = await self._allows(session)
+            while problem := unclear(answer, request):
+                self._warn(f"  {problem}")
+                answer = await self._allows(session)
         except (KeyboardInterrupt, EOFError):
             if self._conversation is not None:
                 self._conversation.cancel()
             return Approval(allowed=False, reason="the user interrupted")
         return meaning_of(answer, request)
+
+    async def _allows(self, session: PromptSession[str]) -> str:
+        return await session.prompt_async(FormattedText([("bold", "  allow? ")]), handle_sigint=False)
 
     def _opening(self, conversation: Conversation, origin: str, notice: str) -> None:
         dot = f" {self._style.mark('·')} "

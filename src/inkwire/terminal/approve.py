@@ -13,7 +13,7 @@ from inkwire.terminal.sanitize import sanitize, sanitize_line
 from inkwire.terminal.style import Style
 from inkwire.terminal.summary import headline_key
 
-__all__ = ["meaning_of", "question"]
+__all__ = ["meaning_of", "question", "unclear"]
 
 _YES = ("y", "yes")
 _NO = ("n", "no", "")
@@ -25,7 +25,7 @@ def question(request: ApprovalRequest, style: Style) -> str:
     lines = [f"{style.paint('?', 'warning')} {style.paint(sanitize_line(request.name, 64), 'bold')} wants to run:"]
     lines += [f"    {line}" for line in _shown(request).split("\n")]
     lines.append(style.paint(f"  {sanitize_line(request.reason, 300)}", "dim"))
-    choices = ["y yes", "n no", "or say why not, then Enter"]
+    choices = ["y yes", "n no", "or say in words why not, then Enter"]
     if request.rules:
         choices.insert(1, f"a always in this conversation ({sanitize_line(', '.join(request.rules), 120)})")
     lines.append(style.paint("  " + style.mark("·").join(f" {choice} " for choice in choices).strip(), "dim"))
@@ -40,6 +40,20 @@ def meaning_of(answer: str, request: ApprovalRequest) -> Approval:
     if word in _ALWAYS and request.rules:
         return Approval(allowed=True, always=True)
     return Approval(allowed=False, reason="" if word in _NO or word in _ALWAYS else answer.strip())
+
+
+def unclear(answer: str, request: ApprovalRequest) -> str:
+    """Why the person must be asked again: a command, or a single word that is no choice; empty for an answer."""
+    word = answer.strip()
+    if word.lower() in (*_YES, *_NO) or (word.lower() in _ALWAYS and request.rules):
+        return ""
+    if word.startswith("/"):
+        return "Commands work at the prompt; Ctrl-C ends the run."
+    if word.lower() in _ALWAYS:
+        return "Always is not offered for this call."
+    if word.isascii() and len(word.split()) == 1:
+        return f"{sanitize_line(word, 40)!r} is none of the choices; a reason has more than one word."
+    return ""
 
 
 def _shown(request: ApprovalRequest) -> str:
