@@ -7,9 +7,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+import msgspec
 import pytest
 
+import inkwire as inkwire_package
 from inkwire.cli import COMMANDS
+from inkwire.cli.decode import quirks_of
+from inkwire.protocols.base import Quirks
 from tests.cli.command import COMMAND, environment, inkwire
 from tests.cli.loopback import loopback, status
 
@@ -151,3 +155,32 @@ def test_damage_is_told_in_words_for_the_command_line_too(tmp_path: Path) -> Non
 def test_the_address_is_doubted_only_where_no_stream_was_read(tmp_path: Path) -> None:
     done = inkwire("decode", "--protocol", "chat", home=tmp_path, stdin=": ping\n\nhello\n")
     assert "base URL" in json.loads(done.out.splitlines()[-1])["detail"]
+
+
+def test_decode_names_the_quirks_that_decoding_reads_and_takes_no_other(tmp_path: Path) -> None:
+    done = inkwire("decode", "--quirk", "nope", home=tmp_path)
+    assert done.code == 2
+    names = done.err.rpartition(" are ")[2].replace(",", " ").split()
+    root = Path(inkwire_package.__file__).parent
+    readers = [*(root / "protocols").glob("*.py"), root / "pipeline.py"]
+    decoding = "".join(path.read_text() for path in readers if "request" not in path.name)
+    for field in msgspec.structs.fields(Quirks):
+        assert (field.name in names) == (f"quirks.{field.name}" in decoding), field.name
+    assert quirks_of(names).think_tags
+    assert inkwire("decode", "--quirk", "stream_usage", home=tmp_path).code == 2
+
+
+@pytest.mark.parametrize("place", ["missing/x.jsonl", "file/x.jsonl"])
+def test_a_recording_that_cannot_be_written_stops_the_run_before_it_begins(tmp_path: Path, place: str) -> None:
+    (tmp_path / "file").touch()
+    path = str(tmp_path / place)
+    done = inkwire("-p", "-m", "builtin/reader", "--record", path, "hi", home=tmp_path)
+    assert (done.code, done.out) == (2, "")
+    assert done.err.startswith(f"error: --record {path}: it cannot be written: ")
+
+
+def test_usage_does_not_show_the_name_that_the_agents_command_has_inside(tmp_path: Path) -> None:
+    for arguments in (["--nope"], ["-p", "--max-turns", "x", "hi"]):
+        done = inkwire(*arguments, home=tmp_path)
+        assert done.code == 2
+        assert done.err.startswith("Usage: inkwire [OPTIONS] [PROMPT...]\nTry 'inkwire --help' for help.\n")

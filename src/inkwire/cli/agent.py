@@ -23,11 +23,23 @@ def _list(ctx: click.Context, parameter: click.Parameter, value: str | None) -> 
     return tuple(part for part in (part.strip() for part in value.split(",")) if part and part != "none")
 
 
-@click.command(
-    "agent",
-    context_settings={"ignore_unknown_options": False, "help_option_names": ["-h", "--help"]},
-    add_help_option=False,
-)
+class _Context(click.Context):
+    @property
+    def command_path(self) -> str:
+        """The group's: the command has no word of its own."""
+        return self.parent.command_path if self.parent is not None else super().command_path
+
+
+class _Agent(click.Command):
+    context_class = _Context
+
+    def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The one page that shows everything."""
+        outer = ctx.parent or ctx
+        outer.command.format_help(outer, formatter)
+
+
+@click.command("agent", cls=_Agent)
 @click.argument("words", nargs=-1, metavar="[PROMPT...]")
 @click.option(
     "-p", "--print", "print_mode", is_flag=True, help="One answer on standard output, the rest on error output."
@@ -60,13 +72,8 @@ def _list(ctx: click.Context, parameter: click.Parameter, value: str | None) -> 
 )
 @click.option("--record", type=click.Path(dir_okay=False), metavar="FILE", help="Keep the raw streams in FILE.")
 @click.option("--inspect", is_flag=True, help="Show what arrives, step by step, in the browser.")
-@click.option("-h", "--help", "help_", is_flag=True, help="Show this page and exit.")
-@click.pass_context
-def agent(ctx: click.Context, /, words: tuple[str, ...], help_: bool, **chosen: Any) -> None:
+def agent(words: tuple[str, ...], **chosen: Any) -> None:
     """Work on what PROMPT asks, in this directory."""
-    if help_:
-        click.echo((ctx.parent or ctx).get_help())
-        return
     options = AgentOptions.of(words, chosen)
     if options.print_mode or not (sys.stdin.isatty() and sys.stdout.isatty()):
         from inkwire.cli.print_mode import read_prompt, run_print

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
@@ -127,6 +128,8 @@ async def open_conversation(
 
     Raises `ConfigurationError` when there is no model, or a setting is wrong.
     """
+    if options.record is not None:
+        _check_record(options.record)
     facts = gather(flag=options.model, interactive=interactive)
     targets = Targets(options, facts)
     try:
@@ -139,6 +142,14 @@ async def open_conversation(
             yield OpenConversation(options, facts, targets, client, choice, approve, servers)
     finally:
         await targets.aclose()
+
+
+def _check_record(path: str) -> None:
+    """Nobody should learn after the run that it was not recorded."""
+    try:
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600))
+    except OSError as error:
+        raise ConfigurationError(f"--record {path}: it cannot be written: {error.strerror}") from error
 
 
 def _servers(facts: Facts) -> MCPServers:

@@ -26,7 +26,8 @@ from inkwire.terminal.sanitize import sanitize_line
 
 __all__ = ["decode", "quirks_of"]
 
-_QUIRKS = tuple(field.name for field in msgspec.structs.fields(Quirks) if field.type is bool)
+_QUIRKS = ("think_tags", "think_open", "cumulative_text", "start_text_repeated", "done_completes")
+"""Those that change how a stream is read; the others shape requests."""
 
 
 @click.command()
@@ -83,10 +84,10 @@ def decode(
 
 
 def quirks_of(names: Sequence[str]) -> Quirks:
-    """The quirks of these names; a wrong one is wrong usage."""
+    """The quirks of these names, as far as they concern what is read; another name is wrong usage."""
     for name in names:
         if name not in _QUIRKS:
-            raise click.UsageError(f"unknown quirk {name!r}; known are {', '.join(_QUIRKS)}")
+            raise click.UsageError(f"unknown quirk {name!r}; those that concern decoding are {', '.join(_QUIRKS)}")
     return msgspec.convert(dict.fromkeys(names, True), Quirks)
 
 
