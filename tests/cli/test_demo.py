@@ -88,3 +88,12 @@ def test_in_a_terminal_a_shows_the_rest(tmp_path: Path) -> None:
     assert code == 0
     assert "5/5" in said
     assert "\x1b[" in said
+
+
+def test_a_wrong_name_is_asked_about_in_lines_that_can_be_read(tmp_path: Path) -> None:
+    done = inkwire("demo", "read_readme", home=tmp_path)
+    assert done.code == 2
+    assert "there is no 'read_readme'; did you mean read-readme?\n" in done.err
+    assert all(name in done.err for name in SCENARIOS)
+    assert max(map(len, done.err.splitlines())) <= 100
+    assert "did you mean" not in inkwire("demo", "nope", home=tmp_path).err

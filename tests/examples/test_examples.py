@@ -97,3 +97,11 @@ async def test_the_relay_streams_events_to_a_page(service: Service) -> None:
         lines = b"".join([piece async for piece in response.body_iterator]).decode().split("\n\n")
     events = [json.loads(line.removeprefix("data: ")) for line in lines if line]
     assert [event["type"] for event in events] == ["text_delta", "text_delta", "message_end"]
+
+
+@pytest.mark.parametrize("name", ["chat.py", "tool_loop.py"])
+def test_an_example_without_arguments_says_how_it_is_run(name: str) -> None:
+    done = subprocess.run([sys.executable, EXAMPLES / name], capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert done.stderr.startswith(f"usage: {name} PROVIDER/MODEL PROMPT")
+    assert done.stderr.count("\n") == 1

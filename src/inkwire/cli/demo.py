@@ -8,6 +8,8 @@ import sys
 import termios
 import tty
 from collections.abc import Mapping
+from difflib import get_close_matches
+from textwrap import fill
 
 import click
 
@@ -30,13 +32,23 @@ _END = Words("The end. Next: inkwire demo {}", "完。下一个:inkwire demo {}"
 _LAST = Words("The end. That was the last one.", "完。这是最后一个。")
 
 
+class _Scenario(click.Choice[str]):
+    def get_invalid_choice_message(self, value: object, ctx: click.Context | None) -> str:
+        """The name that was meant, if one is near, and all names in lines that can be read."""
+        near = get_close_matches(str(value), SCENARIOS, 1)
+        asked = f"; did you mean {near[0]}?" if near else "."
+        return f"there is no {str(value)!r}{asked}\n" + fill(
+            f"There are {', '.join(SCENARIOS)}.", initial_indent="  ", subsequent_indent="  ", break_on_hyphens=False
+        )
+
+
 @click.command()
 @click.option("--all", "at_once", is_flag=True, help="Print all steps at once, as without a terminal.")
 @click.option("--lang", type=click.Choice(["en", "zh"]), help="The language; else the environment's.")
 @click.option("--web", is_flag=True, help="Step through them in the browser, on the inspector's page.")
 @click.option("--no-open", is_flag=True, help="With --web: only print the address; open no browser.")
 @click.option("--recording", is_flag=True, help="Print the scenario's recording instead, for replay or decode.")
-@click.argument("scenario", required=False, type=click.Choice(list(SCENARIOS)), metavar="[SCENARIO]")
+@click.argument("scenario", required=False, type=_Scenario(list(SCENARIOS)), metavar="[SCENARIO]")
 def demo(scenario: str | None, at_once: bool, lang: Language | None, recording: bool, web: bool, no_open: bool) -> None:
     """See step by step how a streamed answer becomes one checked message.
 

@@ -10,6 +10,7 @@ import msgspec
 
 from inkwire.cli.context import gather, run
 from inkwire.errors import InkwireError
+from inkwire.local.model_package import MODEL_NAME, is_installed
 from inkwire.providers.base import Provider
 from inkwire.providers.config import providers_of
 from inkwire.providers.detect import FALLBACK, Facts
@@ -18,6 +19,7 @@ from inkwire.terminal.sanitize import sanitize_line
 
 __all__ = ["Reach", "models"]
 
+_LOCAL = "local"
 _MOST_SHOWN = 12
 
 
@@ -61,20 +63,28 @@ async def _reach_all(name: str | None, timeout_seconds: float) -> list[Reach]:
 def _asked(facts: Facts, name: str | None) -> Iterator[Provider]:
     known = providers_of(facts.user)
     if name is not None:
-        # Says what is known when the name is not.
-        resolve(f"{name}/any", environ=facts.environ, config=facts.user)
+        if name not in known:
+            # Says what is known.
+            resolve(f"{name}/any", environ=facts.environ, config=facts.user)
         yield known[name]
         return
     for provider in known.values():
         moved = provider.base_url_env and facts.environ.get(provider.base_url_env)
         keyed = key_variable(provider, facts.environ) is not None or (provider.name == "custom" and moved)
-        if provider.local or (keyed and not provider.embedded):
+        carried = provider.name == _LOCAL and is_installed()
+        if provider.local or carried or (keyed and not provider.embedded):
             yield provider
 
 
 async def _reach(facts: Facts, provider: Provider, timeout_seconds: float) -> Reach:
     from inkwire.local.probe import models_at
 
+    if provider.name == _LOCAL:
+        if is_installed():
+            return Reach(provider.name, (MODEL_NAME,))
+        return Reach(provider.name, problem=f"any GGUF file: -m {_LOCAL}/PATH, with the extra `local`")
+    if provider.embedded:
+        return Reach(provider.name, (FALLBACK.partition("/")[2],))
     if provider.protocol == "bedrock":
         return Reach(provider.name, problem="no list to ask; see the model catalog of the AWS console")
     try:

