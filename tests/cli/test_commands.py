@@ -127,6 +127,72 @@ def test_config_shows_rules_servers_and_limits_with_their_file(tmp_path: Path) -
     assert any(line.split()[:3] == ["max", "turns", "1000"] for line in done.out.splitlines())
 
 
+def test_config_shows_every_setting_of_the_users_file_and_no_secret(tmp_path: Path) -> None:
+    file = tmp_path / "config" / "inkwire" / "config.toml"
+    file.parent.mkdir(parents=True)
+    file.write_text("""
+model = "mine/a"
+permission_mode = "auto"
+max_turns = 7
+max_cost = 2.5
+max_time_seconds = 60
+allowed_tools = ["bash(make *)"]
+denied_tools = ["bash(git push *)"]
+continuations = 2
+context_window = 32000
+sandbox = true
+[mcp.docs]
+command = ["my-server", "--stdio"]
+env = {TOKEN = "very-secret"}
+tools = ["find", "open"]
+trust_annotations = true
+[mcp.web]
+url = "https://user:very-secret@tools.example/mcp"
+headers = {Authorization = "very-secret"}
+[providers.mine]
+base_url = "https://models.example/v1"
+protocol = "chat"
+key_env = ["MINE_A", "MINE_B"]
+key_optional = false
+base_url_env = "MINE_URL"
+quirks = {think_tags = true}
+headers = {X-Team = "very-secret"}
+default_model = "b"
+local = true
+""")
+    done = inkwire("config", "--json", home=tmp_path)
+    rows = [json.loads(line) for line in done.out.splitlines()]
+    shown = {row["name"]: row["value"] for row in rows if row["origin"].endswith("config.toml")}
+    assert shown == {
+        "model": "mine/a",
+        "permission mode": "auto",
+        "max turns": "7",
+        "max cost": "2.5",
+        "max time": "60 s",
+        "context window": "32000",
+        "continuations": "2",
+        "sandbox": "yes",
+        "allowed": "bash(make *)",
+        "denied": "bash(git push *)",
+        "mcp docs": "my-server --stdio",
+        "mcp docs env": "TOKEN",
+        "mcp docs tools": "find, open",
+        "mcp docs trust annotations": "yes",
+        "mcp web": "https://tools.example/mcp",
+        "mcp web headers": "Authorization",
+        "mine address": "https://models.example/v1",
+        "mine protocol": "chat",
+        "mine key env": "MINE_A, MINE_B",
+        "mine key optional": "no",
+        "mine base url env": "MINE_URL",
+        "mine quirks": "think_tags = True",
+        "mine headers": "X-Team",
+        "mine default model": "b",
+        "mine local": "yes",
+    }
+    assert "very-secret" not in done.out + done.err
+
+
 def test_a_misspelt_command_is_asked_about(tmp_path: Path) -> None:
     assert "did you mean `inkwire config`?" in inkwire("cofnig", home=tmp_path).err
     assert "did you mean" not in inkwire("explain", home=tmp_path).err

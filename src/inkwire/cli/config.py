@@ -74,6 +74,7 @@ def settings(facts: Facts) -> Iterator[Setting]:
     for name, server in user.mcp.items():
         where = " ".join(server.command) or _without_password(server.url)
         yield Setting(f"mcp {name}", sanitize_line(where), str(facts.user_file))
+        yield from _entry(f"mcp {name}", server, ("command", "url"), str(facts.user_file))
     for provider in providers_of(facts.user).values():
         where = str(facts.user_file) if provider.name in facts.user.providers else ""
         if variable := key_variable(provider, facts.environ):
@@ -81,9 +82,25 @@ def settings(facts: Facts) -> Iterator[Setting]:
         moved = provider.base_url_env if provider.base_url_env and facts.environ.get(provider.base_url_env) else None
         if moved or where:
             yield Setting(f"{provider.name} address", sanitize_line(_address(facts, provider.name)), moved or where)
+        if provider.name in user.providers:
+            yield from _entry(provider.name, user.providers[provider.name], ("base_url",), where)
     for name in ("HTTPS_PROXY", "HTTP_PROXY", "NO_PROXY", "NO_COLOR"):
         if value := facts.environ.get(name) or facts.environ.get(name.lower()):
             yield Setting(name.lower().replace("_", " "), "set" if "@" in value else sanitize_line(value), name)
+
+
+def _entry(name: str, entry: msgspec.Struct, told: tuple[str, ...], origin: str) -> Iterator[Setting]:
+    """What a table of the file sets and is not told yet; of headers and variables only the names."""
+    silent = type(entry)()
+    for field, value in msgspec.structs.asdict(entry).items():
+        if field in told or value == getattr(silent, field):
+            continue
+        if field == "quirks":
+            value = [f"{quirk} = {setting}" for quirk, setting in value.items()]
+        if isinstance(value, bool):
+            value = "yes" if value else "no"
+        words = value if isinstance(value, str) else ", ".join(value)
+        yield Setting(f"{name} {field.replace('_', ' ')}", sanitize_line(words), origin)
 
 
 def _address(facts: Facts, name: str) -> str:
