@@ -77,7 +77,7 @@ class App:
         try:
             answer = await self._allows(session)
             while problem := unclear(answer, request):
-                self._warn(f"  {problem}")
+                self._complain(f"  {problem}")
                 answer = await self._allows(session)
         except (KeyboardInterrupt, EOFError):
             if self._conversation is not None:
@@ -96,7 +96,7 @@ class App:
         line = dot.join(sanitize_line(part, 120) for part in parts)
         self._print(f"{self._style.paint('inkwire', 'bold')} {self._style.paint(line, 'dim')}\n")
         if notice:
-            self._warn(f"{self._style.mark('⚠')} {notice}")
+            self._complain(f"{self._style.mark('⚠')} {notice}")
 
     def _session(self) -> PromptSession[str]:
         history: History = InMemoryHistory()
@@ -151,19 +151,19 @@ class App:
             case "model":
                 await self._model(command.argument, conversation)
             case _:
-                self._warn(sanitize_line(command.argument))
+                self._complain(sanitize_line(command.argument))
 
     async def _model(self, name: str, conversation: Conversation) -> None:
         if name:
             try:
                 if not await _until_interrupt(conversation.use_model(name)):
-                    self._warn("Interrupted; the model stays as it was.")
+                    self._complain("Interrupted; the model stays as it was.")
             except ConfigurationError as error:
-                self._warn(sanitize_line(str(error), 600))
+                self._complain(sanitize_line(str(error), 600))
                 return
         self._print(f"{sanitize_line(conversation.model)}\n")
 
-    def _warn(self, text: str) -> None:
+    def _complain(self, text: str) -> None:
         self._print(self._style.paint(wrap(text, self._columns()), "warning") + "\n")
 
     def _print(self, text: str) -> None:
