@@ -28,7 +28,7 @@ NORMAL = ("tool_use", "end_turn", "stop_sequence")
 def call(name: str, arguments: dict[str, Any] | str, id: str = "call_1", *, stop: StopReason = "tool_use") -> ToolCall:
     """A call as the assembler gives it; a string is raw argument text."""
     raw = arguments if isinstance(arguments, str) else json.dumps(arguments)
-    value, error = parse_arguments(raw)
+    value, error, _ = parse_arguments(raw)
     refusal = None if stop in NORMAL else f"the answer stopped with {stop}"
     if refusal is None and error is not None:
         refusal = error.detail

@@ -20,7 +20,7 @@ JSON = st.recursive(
 
 @given(st.dictionaries(st.text(), JSON))
 def test_every_object_is_what_it_says(value: dict[str, Any]) -> None:
-    assert parse_arguments(json.dumps(value)) == (value, None)
+    assert parse_arguments(json.dumps(value)) == (value, None, "")
 
 
 @settings(max_examples=40)
@@ -28,7 +28,7 @@ def test_every_object_is_what_it_says(value: dict[str, Any]) -> None:
 def test_every_cut_of_an_object_is_refused_as_cut(value: dict[str, Any]) -> None:
     text = json.dumps(value)
     for end in range(1, len(text)):
-        found, error = parse_arguments(text[:end])
+        found, error, _ = parse_arguments(text[:end])
         assert found is None
         assert error is not None
         assert error.kind == "incomplete"
@@ -42,10 +42,6 @@ def test_every_cut_of_an_object_is_refused_as_cut(value: dict[str, Any]) -> None
         ("null", {}),
         ('{"p": "a\nb\tc"}', {"p": "a\nb\tc"}),
         ('"{\\"p\\": 1}"', {"p": 1}),
-        ('{"p": 1}}', {"p": 1}),
-        ('{"p": 1}</tool_call>', {"p": 1}),
-        ('{"p": 1}<|im_end|>\n', {"p": 1}),
-        ('{}{"p": 1}', {"p": 1}),
         ('{"p": "a\\ud83d"}', {"p": "a\ufffd"}),
         ('{"p": "\\ud83d\\ude00"}', {"p": "\U0001f600"}),
         ('{"n": 12345678901234567890}', {"n": 12345678901234567890}),
@@ -53,7 +49,23 @@ def test_every_cut_of_an_object_is_refused_as_cut(value: dict[str, Any]) -> None
     ],
 )
 def test_repairs_that_lose_nothing(text: str, value: dict[str, Any]) -> None:
-    assert parse_arguments(text) == (value, None)
+    assert parse_arguments(text) == (value, None, "")
+
+
+@pytest.mark.parametrize(
+    ("text", "dropped"),
+    [
+        ('{"p": 1}}', "}"),
+        ('{"p": 1}</tool_call>', "</tool_call>"),
+        ('{"p": 1}}</tool_call>', "}</tool_call>"),
+        ('{"p": 1}\n```}\n', "```}"),
+        ('{"p": 1}<|im_end|>\n', "<|im_end|>"),
+        ('{}{"p": 1}', "{}"),
+        ('{} {"p": 1}</s>', "{}</s>"),
+    ],
+)
+def test_what_is_dropped_is_told(text: str, dropped: str) -> None:
+    assert parse_arguments(text) == ({"p": 1}, None, dropped)
 
 
 @pytest.mark.parametrize(
@@ -69,12 +81,16 @@ def test_repairs_that_lose_nothing(text: str, value: dict[str, Any]) -> None:
         ('{"p": NaN}', "NaN"),
         ('{"p": 1}{"p": 2}', "more text after the object"),
         ('{"p": 1} and so on', "more text after the object"),
+        ('{"p": 1}}}', "more text after the object"),
+        ('{"p": 1}]', "more text after the object"),
+        ('{"p": 1}}</s>}', "more text after the object"),
         ('{"p": ' + "[" * 300 + "]" * 300 + "}", "nested deeper"),
         ("[" * 100_000, ""),
     ],
 )
 def test_what_would_need_a_guess_is_refused_with_its_place(text: str, word: str) -> None:
-    value, error = parse_arguments(text)
+    value, error, dropped = parse_arguments(text)
+    assert dropped == ""
     assert value is None
     assert error is not None
     assert word in error.detail

@@ -111,9 +111,9 @@ def test_a_piece_that_is_an_object_inside_a_string_is_a_piece() -> None:
 
 def test_growing_arguments_are_shown_once() -> None:
     events, message = assemble(
-        piece(0, "a", "read", '{"p":'), piece(0, arguments='{"p": 1'), piece(0, arguments='{"p": 1}'), FINISH, DONE
+        piece(0, "a", "read", '{"p'), piece(0, arguments='{"p": 1'), piece(0, arguments='{"p": 1}'), FINISH, DONE
     )
-    assert [event.json_delta for event in events if isinstance(event, ToolCallDelta)] == ['{"p":', " 1", "}"]
+    assert [event.json_delta for event in events if isinstance(event, ToolCallDelta)] == ['{"p', '": 1', "}"]
     assert message.calls[0].raw_arguments == '{"p": 1}'
 
 

@@ -2,9 +2,9 @@
 
 The one authoritative parse, at the end of a message. Repairs are those that lose nothing: nothing at all or `null` is
 an empty object; raw control characters in strings are taken; an object written as a JSON string is unwrapped once, at
-the top; known markup and stray closers behind the object are dropped; an empty object before the real one is dropped;
+the top; known markup and one stray `}` behind the object are dropped; an empty object before the real one is dropped;
 half a surrogate pair becomes U+FFFD. Whatever needs a guess (closing a quote, single quotes, `True`, two different
-objects) is refused, for a guess here is a command there.
+objects, brackets left over because their beginning may be lost) is refused, for a guess here is a command there.
 """
 
 from __future__ import annotations
@@ -20,7 +20,9 @@ from inkwire.partial_json import classify
 
 __all__ = ["mend_surrogates", "parse_arguments"]
 
-_TRAILING_MARKUP = re.compile(r"(?:[\s}\]]|</[\w:.-]+>|<\|[^|<>]{0,40}\|>|<｜[^｜<>]{0,40}｜>|```)+")
+_MARKUP = r"(?:\s|</[\w:.-]+>|<\|[^|<>]{0,40}\|>|<｜[^｜<>]{0,40}｜>|```)*+"
+_DROPPED = re.compile(rf"{_MARKUP}\}}?{_MARKUP}")
+"""What may follow the object: markup that leaked out of a chat template, and one closer too many."""
 _EMPTY_OBJECTS = re.compile(r"(?:\{\s*\}\s*)+(?=\{)")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
@@ -41,30 +43,33 @@ def _finite(text: str) -> float:
 _DECODER = json.JSONDecoder(strict=False, parse_constant=_refuse_constant, parse_float=_finite)
 
 
-def parse_arguments(raw: str) -> tuple[dict[str, Any] | None, ArgumentsError | None]:
-    """The object that `raw` holds, or the error that says why it holds none; exactly one of the two is None."""
+def parse_arguments(raw: str) -> tuple[dict[str, Any] | None, ArgumentsError | None, str]:
+    """The object that `raw` holds, or the error that says why it holds none; and the text that was dropped for it."""
     start = len(raw) - len(raw.lstrip())
     text = raw.strip()
+    dropped = ""
     if not text or text == "null":
-        return {}, None
+        return {}, None, dropped
     try:
         if empty := _EMPTY_OBJECTS.match(text):
-            start, text = start + empty.end(), text[empty.end() :]
+            dropped, start, text = empty[0].strip(), start + empty.end(), text[empty.end() :]
         value, end = _DECODER.raw_decode(text)
         if isinstance(value, str) and not text[end:].strip():
             value, end = _unwrap(value, text, end)
     except RecursionError:
-        return None, ArgumentsError("malformed", f"nested deeper than {MAX_DEPTH} levels", start)
+        return None, ArgumentsError("malformed", f"nested deeper than {MAX_DEPTH} levels", start), ""
     except ValueError as cause:
-        return None, _why(text, start, cause)
+        return None, _why(text, start, cause), ""
     if not isinstance(value, dict):
-        return None, ArgumentsError("malformed", f"{_kind(value)}, expected one JSON object", start)
+        return None, ArgumentsError("malformed", f"{_kind(value)}, expected one JSON object", start), ""
     rest = text[end:].strip()
-    if rest and not _TRAILING_MARKUP.fullmatch(rest):
-        return None, ArgumentsError("malformed", f"more text after the object: {rest[:60]!r}", start + end)
+    if not _DROPPED.fullmatch(rest):
+        return None, ArgumentsError("malformed", f"more text after the object: {rest[:60]!r}", start + end), ""
     if text.count("{") + text.count("[") > MAX_DEPTH and json_depth(value) > MAX_DEPTH:
-        return None, ArgumentsError("malformed", f"nested deeper than {MAX_DEPTH} levels", start)
-    return (mend_surrogates(value) if "\\ud" in text or "\\uD" in text or _SURROGATE.search(text) else value), None
+        return None, ArgumentsError("malformed", f"nested deeper than {MAX_DEPTH} levels", start), ""
+    if "\\ud" in text or "\\uD" in text or _SURROGATE.search(text):
+        value = mend_surrogates(value)
+    return value, None, dropped + rest
 
 
 def _unwrap(inner: str, text: str, end: int) -> tuple[Any, int]:

@@ -382,6 +382,8 @@ class Assembler:
         named = call.name or call.id
         if call.replaced:
             self._warn("arguments_replaced", f"the final arguments of {named} differ from the pieces")
+        if call.dropped:
+            self._warn("arguments_repaired", f"{call.dropped[:60]!r} besides the arguments of {named} was dropped")
         if call.shown_name != call.name:
             self._warn("name_changed", f"the call announced as {call.shown_name!r} turned out to be {call.name!r}")
         if not call.name and not call.wire_id:

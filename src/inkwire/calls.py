@@ -22,6 +22,7 @@ from inkwire.arguments import mend_surrogates, parse_arguments
 from inkwire.events import Event, ToolCallDelta, ToolCallStart
 from inkwire.fragments import CallFragment, Key
 from inkwire.messages import ArgumentsError
+from inkwire.partial_json import classify
 
 __all__ = ["CallBook", "OpenCall"]
 
@@ -35,6 +36,8 @@ class OpenCall:
     __slots__ = (
         "_held",
         "_late",
+        "_repeats",
+        "dropped",
         "free_text",
         "id",
         "index",
@@ -44,6 +47,7 @@ class OpenCall:
         "replaced",
         "shown_name",
         "size",
+        "snapshot",
         "started",
         "wholes",
         "wire_id",
@@ -59,11 +63,16 @@ class OpenCall:
         self.started = False
         self.shown_name = ""
         self.replaced = False
+        self.dropped = ""
         self.size = 0
         self.pieces: list[str] = []
         self._held: list[str] = []
         self.wholes: list[str] = []
         self._late: list[str] = []
+        self.snapshot: str | None = None
+        """The last piece, while it may be that each piece holds all text so far, and may be that each goes on."""
+        self._repeats = False
+        """It is certain that pieces hold all text so far."""
 
     @property
     def shown(self) -> str:
@@ -77,11 +86,13 @@ class OpenCall:
         if self.wholes:
             self._late.append(text)  # the whole is there already: what comes now repeats it, or goes on
             return
-        if self.size and len(text) >= self.size and self._is_cumulative(text):
-            text = text[self.size :]
-            if not text:
-                return
-        self._show(text, out)
+        if self.snapshot is not None:
+            self._add_to_either(text, out)
+        elif self.size and len(text) >= self.size and self._is_cumulative(text):
+            if text := text[self.size :]:
+                self._show(text, out)
+        else:
+            self._show(text, out)
 
     def _show(self, text: str, out: list[Event]) -> None:
         self.size += len(text)
@@ -92,9 +103,29 @@ class OpenCall:
             self._held.append(text)
 
     def _is_cumulative(self, text: str) -> bool:
-        # `{"x` + `{"x…` is never JSON, so no valid stream is hurt when the second replaces the first.
+        # `{"x` + `{"x…` is no JSON, so no valid stream is hurt when the second replaces the first. But `{"x":` +
+        # `{"x":…` may be an object in an object: such a piece goes on with the text, until more of them come.
         shown = self.shown
-        return len(shown) >= 3 and shown.startswith('{"') and text.startswith(shown)
+        if len(shown) < 3 or not shown.startswith('{"') or not text.startswith(shown):
+            return False
+        if not self._repeats:
+            self._repeats = classify(shown + text)[0] == "malformed"
+            self.snapshot = None if self._repeats else text
+        return self._repeats
+
+    def _add_to_either(self, text: str, out: list[Event]) -> None:
+        """Take a piece that goes on with the text, or holds all of it: the one that is JSON counts."""
+        assert self.snapshot is not None
+        if not text.startswith(self.snapshot):
+            if self._repeats:
+                text = self.snapshot + text  # neither reading holds: all of it is shown, so that the parse refuses it
+            self.snapshot = None
+        elif self._repeats or classify(self.shown + text)[0] == "malformed":
+            self._repeats, self.snapshot = True, text
+            return  # what was shown is void, and told to be at the end
+        else:
+            self.snapshot = text
+        self._show(text, out)
 
     def add_whole(self, text: str, out: list[Event]) -> None:
         """Take the authoritative text: shown as far as it goes on with what was shown, else kept for the end."""
@@ -127,14 +158,13 @@ class OpenCall:
         """Whether the text so far is one whole object; asked only when `like` is about as long, to stay linear."""
         if not like.startswith("{") or not self.size or self.size > _RESEND_RATIO * len(like):
             return False
-        value, _ = parse_arguments(self.shown)
-        return bool(value)
+        return bool(parse_arguments(self.shown)[0])
 
     def repeats(self, text: str) -> bool:
         """Whether `text` is the whole arguments once more, as a JSON value."""
         if not text.startswith("{") or not self.size or self.size > _RESEND_RATIO * len(text):
             return False
-        mine, _ = parse_arguments(self.shown)
+        mine = parse_arguments(self.shown)[0]
         return mine is not None and parse_arguments(text)[0] == mine
 
     def arguments(self) -> tuple[dict[str, Any] | str | None, ArgumentsError | None, str]:
@@ -145,21 +175,36 @@ class OpenCall:
             self.replaced = chosen != shown
             return chosen, None, chosen
         first: tuple[ArgumentsError | None, str] | None = None
-        mine = parse_arguments(shown)[0] if shown else None
+        mine = parse_arguments(shown)
         for text in self._candidates(shown):
-            value, error = (mine, None) if text == shown and mine is not None else parse_arguments(text)
+            value, error, dropped = mine if text == shown else parse_arguments(text)
             if value is not None:
-                if value == mine:
+                if shown and value == mine[0]:
                     text = shown
-                self.replaced = text != shown
+                self.replaced, self.dropped = text != shown, dropped
+                if more := self._contradiction(value, text, dropped):
+                    why = f"more text after the object: {more[:60]!r}"
+                    return None, ArgumentsError("malformed", why, len(text)), text
                 return value, None, text
             first = first or (error, text)
         error, text = first or (None, shown)
         self.replaced = text != shown
         return None, error, text
 
+    def _contradiction(self, value: dict[str, Any], text: str, dropped: str) -> str:
+        """What came besides this reading of the arguments and does not say the same; empty when there is nothing."""
+        if self._repeats and dropped:
+            return dropped  # that pieces repeat was told from the text; to drop a part of it, too, would be a guess
+        late = "".join(self._late).strip()
+        if not late or text.strip() in (late, (self.shown + late).strip()) or parse_arguments(late)[0] in (value, {}):
+            return ""
+        return late
+
     def _candidates(self, shown: str) -> Iterator[str]:
         yield from reversed(self.wholes)
+        if self._repeats and self.snapshot is not None:
+            yield self.snapshot
+            return
         late = "".join(self._late)
         if late:
             yield late
@@ -187,7 +232,7 @@ class CallBook:
             return self._feed_any(fragment, call, out)
         if text := fragment.arguments:  # the common case, and the only one worth being quick about
             size = call.size
-            if call.wholes or len(text) >= size:
+            if len(text) >= size or call.wholes or call.snapshot is not None:
                 call.add(text, out)
             else:
                 call.size = size + len(text)
