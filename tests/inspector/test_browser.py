@@ -132,7 +132,7 @@ def test_a_reset_voids_what_was_held(browser: Browser, demo: str) -> None:
 def test_bytes_wait_as_bytes(browser: Browser, demo: str) -> None:
     with opened(browser, f"{demo}#show=crlf-and-split-characters&step=3") as page:
         assert "‹E5 A5›" in panel(page, "received")
-        assert "70 bytes wait" in panel(page, "received")
+        assert "69 bytes wait" in panel(page, "received")
         page.keyboard.press("ArrowRight")
         assert "好的" in panel(page, "received")
         assert "‹CR›" in panel(page, "received")

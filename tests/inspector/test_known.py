@@ -54,6 +54,8 @@ class Built:
                 self._replace("".join(self._text))
             case ("e",):
                 self._text = None
+            case ("n", written):
+                self._put(json.loads(written))
             case ("v", value):
                 self._put(value)
 
@@ -107,3 +109,10 @@ def test_a_string_deep_inside_is_told_while_it_comes() -> None:
     known.grow('{"edits":[{"old":"a')
     assert known.grow("bc") == (("t", "bc"),)
     assert known.grow('d"}') == (("t", "d"), ("e",), "}")
+
+
+def test_a_number_is_told_as_it_is_written() -> None:
+    ops = KnownJSON().grow('{"id":9007199254740993,"cost":1.10,"big":1e999,"ok":true}')
+    assert [op for op in ops if op[0] in "nv"] == [
+        ("n", "9007199254740993"), ("n", "1.10"), ("n", "1e999"), ("v", True)
+    ]  # fmt: skip

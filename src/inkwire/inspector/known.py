@@ -2,7 +2,7 @@
 
     {  [        a container opens          }  ]   the innermost one closes
     ["k", key]  the key of what comes      ["s"]  a string opens      ["t", text]  characters of it      ["e"]  it ends
-    ["v", v]    a whole number, true, false or null
+    ["n", text]  a whole number, as it was written: not every reader has such numbers      ["v", v]  true, false or null
 
 The scanner is `PartialJSON` itself, looked at while it works; so the tree is what the product knows, and nothing else.
 """
@@ -26,6 +26,8 @@ class KnownJSON(PartialJSON):
         self._ops: list[Op] = []
         self._told = 0
         """Pieces of the open string that were told."""
+        self._number_text = ""
+        """The last number, as it was written."""
 
     @property
     def whole(self) -> bool:
@@ -67,7 +69,13 @@ class KnownJSON(PartialJSON):
         self._ops.append("}" if isinstance(self._stack[-1], dict) else "]")
         super()._close_container()
 
+    def _number_so_far(self) -> int | float:
+        self._number_text = self._digits
+        return super()._number_so_far()
+
     def _put(self, value: Any) -> None:
-        if not isinstance(value, (str, dict, list)):
+        if value is None or isinstance(value, bool):
             self._ops.append(("v", value))
+        elif isinstance(value, (int, float)):
+            self._ops.append(("n", self._number_text))
         super()._put(value)

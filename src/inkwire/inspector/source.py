@@ -7,9 +7,10 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 
+from inkwire.inspector.growing import GrowingFile
 from inkwire.inspector.page import ChunkWriter
 from inkwire.inspector.trace import Step, Tracer
-from inkwire.recording import Exchange, read_recording
+from inkwire.recording import Exchange
 
 __all__ = ["Source"]
 
@@ -29,9 +30,8 @@ class Source:
         self, name: str, exchanges: Sequence[Exchange] | Path, *, live: bool = False, tracer: Tracer | None = None
     ) -> None:
         self.name = name
-        self._path = exchanges if isinstance(exchanges, Path) else None
+        self._file = GrowingFile(exchanges) if isinstance(exchanges, Path) else None
         self._exchanges: Sequence[Exchange] = () if isinstance(exchanges, Path) else exchanges
-        self._size = -1
         self._live = live
         self._tracer = tracer or Tracer()
         self._writer = ChunkWriter(self._tracer)
@@ -69,7 +69,8 @@ class Source:
         steps = list(islice(self._steps, limit))
         live = self._live
         if len(steps) < limit:
-            self._look()
+            if self._file is not None:
+                self._exchanges = self._file.look(done=not live)
             self._steps = self._tracer.feed(self._exchanges, done=not live)
             steps += islice(self._steps, limit - len(steps))
         self._done = len(steps) < limit and not live
@@ -78,14 +79,3 @@ class Source:
         chunk = self._writer.chunk(steps, self._exchanges, done=self._done)
         self._chunks.append(chunk)
         return chunk
-
-    def _look(self) -> None:
-        """Read the file again if it has grown."""
-        if self._path is None:
-            return
-        try:
-            size = self._path.stat().st_size
-            if size != self._size:
-                self._exchanges, self._size = read_recording(self._path), size
-        except FileNotFoundError:
-            pass  # nothing was asked yet

@@ -108,7 +108,7 @@ class Tracer:
         """The steps of what is new in `exchanges`; with `done` nothing more will come."""
         while self._at < len(exchanges):
             exchange = exchanges[self._at]
-            is_over = exchange.end != "unknown" or done or self._at + 1 < len(exchanges)
+            is_over = exchange.end != "unknown" or done or exchange.run < exchanges[-1].run
             if self._run is None:
                 if exchange.status is None and not exchange.reads and not is_over:
                     return  # the answer has not begun
@@ -183,7 +183,7 @@ class _Attempt:
             piece = data[at:end]
             at = end
             self._end += len(piece)
-            self._open += piece
+            self._open += piece if self._open else piece.lstrip(b"\r\n")  # blank lines before an event say nothing
             fresh += piece
             with self._watch.watching() if self._watch else nullcontext():
                 self._pipeline.feed(piece)
@@ -191,10 +191,8 @@ class _Attempt:
                 yield step
                 fresh.clear()
         self._unread += data[at:]
-        if fresh and (self._open.strip(b"\r\n") or len(fresh) == len(data)):
+        if fresh and (self._open or len(fresh) == len(data)):
             yield self._rest(bytes(fresh))
-        elif not self._open.strip(b"\r\n"):
-            self._open.clear()
 
     def _next_cut(self, data: bytes, at: int) -> int:
         """Where the piece ends that can complete one event at most."""
@@ -217,8 +215,6 @@ class _Attempt:
             self.error = self._pipeline.error
             yield self._told("frame", fresh, (), ())
         for number, one in enumerate(decoded, 1):
-            lead = len(self._open) - len(self._open.lstrip(b"\r\n"))  # blank lines before it say nothing
-            self._open = self._open[lead:]
             self.error = self._pipeline.error if number == len(decoded) else None
             yield self._told("frame", fresh, one.fragments, one.events, frame=one.frame, lines=one.lines)
             fresh = b""
@@ -227,8 +223,8 @@ class _Attempt:
 
     def _rest(self, fresh: bytes) -> Step:
         """Bytes that complete no event: they wait, or they say nothing (a comment, white space)."""
-        is_block = self._pipeline.framing == "sse" and _BLOCK_END.search(self._open)
-        is_quiet = is_block or not self._open.strip(b"\r\n")
+        is_quiet = not self._open or (self._pipeline.framing == "sse" and _BLOCK_END.search(self._open[-4:]))
+        self._open = self._open or bytearray(fresh)
         step = self._told("read", fresh, (), (), waiting=0 if is_quiet else len(self._open))
         if is_quiet:
             self._open.clear()
@@ -346,7 +342,7 @@ class _Attempt:
 def _asked_again(before: Exchange, error: ModelError | None, exchange: Exchange, attempt: int) -> Event | None:
     """What the client said between two exchanges that are attempts of one call; None when they are two calls."""
     asked = (before.method, before.url, before.request_body)
-    if error is None or asked != (exchange.method, exchange.url, exchange.request_body):
+    if error is None or asked != (exchange.method, exchange.url, exchange.request_body) or _overlap(before, exchange):
         return None
     again = decide(error, before.headers, attempt - 2, now=lambda: 0.0, random=lambda: 0.0)
     if again is None:
@@ -354,6 +350,13 @@ def _asked_again(before: Exchange, error: ModelError | None, exchange: Exchange,
     if error.committed:
         return StreamReset(attempt, error.message)
     return Retrying(attempt, again.delay_seconds, error.message)
+
+
+def _overlap(before: Exchange, exchange: Exchange) -> bool:
+    """Whether the second was asked while the first was still answered: nobody asks again before that."""
+    if before.started is None or exchange.started is None or not before.reads:
+        return False
+    return exchange.started < before.started + before.reads[-1].seconds
 
 
 def _lost_words(exchange: Exchange) -> str:

@@ -19,10 +19,19 @@ from pathlib import Path
 from inkwire.captured import read_captured
 from inkwire.recording.exchange import Exchange, Read
 from inkwire.recording.har import read_har
-from inkwire.recording.lines import FORMAT, read_lines
-from inkwire.recording.protocol import protocol_of, protocol_of_url
+from inkwire.recording.lines import LineReader, is_recording, read_lines
+from inkwire.recording.protocol import is_protocol_told, protocol_of, protocol_of_url
 
-__all__ = ["Exchange", "Read", "protocol_of", "protocol_of_url", "read_recording"]
+__all__ = [
+    "Exchange",
+    "LineReader",
+    "Read",
+    "is_protocol_told",
+    "is_recording",
+    "protocol_of",
+    "protocol_of_url",
+    "read_recording",
+]
 
 
 def read_recording(source: bytes | Path | str) -> list[Exchange]:
@@ -32,7 +41,7 @@ def read_recording(source: bytes | Path | str) -> list[Exchange]:
     """
     data = source if isinstance(source, bytes) else Path(source).read_bytes()
     start = data.removeprefix(b"\xef\xbb\xbf").lstrip()[:4096]
-    if start.startswith(b"{") and f'"{FORMAT}"'.encode() in start.split(b"\n", 1)[0]:
+    if is_recording(start):
         return read_lines(data)
     if start.startswith(b"{") and b'"log"' in start and (found := read_har(data)) is not None:
         return found

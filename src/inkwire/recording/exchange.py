@@ -42,6 +42,8 @@ class Exchange(msgspec.Struct, frozen=True):
     """When the request was sent, in seconds since 1970; None where it is not known."""
     head_seconds: float = 0.0
     """From the request to the response's head."""
+    run: int = 1
+    """Which run of the program recorded it, from 1; a later run says that an earlier one is over."""
     timed: bool = True
     """False where the reads are no reads and have no times: the body is one piece."""
 

@@ -15,7 +15,7 @@ from inkwire.framing.sse import SSEFramer
 from inkwire.protocols.detect import detect
 from inkwire.recording.exchange import Exchange
 
-__all__ = ["protocol_of", "protocol_of_url"]
+__all__ = ["is_protocol_told", "protocol_of", "protocol_of_url"]
 
 _LOOK_BYTES = 256 * 1024
 """How much of a body is looked at to tell its protocol."""
@@ -31,6 +31,15 @@ _PATHS = (
 
 def protocol_of(exchange: Exchange) -> str:
     """The protocol of an exchange: as recorded, by its address, by the body's first payloads; in doubt, chat."""
+    return _told(exchange) or "chat"
+
+
+def is_protocol_told(exchange: Exchange) -> bool:
+    """Whether its address or what has come of its body tells the protocol."""
+    return _told(exchange) is not None
+
+
+def _told(exchange: Exchange) -> str | None:
     if told := exchange.protocol or protocol_of_url(exchange.url):
         return told
     body = exchange.body[:_LOOK_BYTES]
@@ -40,7 +49,7 @@ def protocol_of(exchange: Exchange) -> str:
         for frame in _peek(framer(), body):
             if (name := detect(frame)) is not None:
                 return name
-    return "chat"
+    return None
 
 
 def protocol_of_url(url: str) -> str | None:
