@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 import signal
@@ -13,14 +14,17 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+import pytest
+
 from inkwire.demo.scenarios import SCENARIOS, recording_of
 from tests.cli.command import COMMAND, environment, inkwire
+from tests.scripted_server import ScriptedServer
 
 STREAMS = Path(__file__).parent.parent / "streams"
 
 
 @contextmanager
-def started(home: Path, *arguments: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
+def started(home: Path, *arguments: str, **variables: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
     """The process and the address that it printed, on whichever output."""
     process = subprocess.Popen(
         [*COMMAND, *arguments],
@@ -29,7 +33,7 @@ def started(home: Path, *arguments: str) -> Iterator[tuple[subprocess.Popen[str]
         stderr=subprocess.STDOUT,
         text=True,
         cwd=home,
-        env={**environment(home), "PYTHONUNBUFFERED": "1"},
+        env=environment(home, PYTHONUNBUFFERED="1", **variables),
     )
     try:
         assert process.stdout is not None
@@ -167,3 +171,29 @@ def test_a_named_recording_is_kept(tmp_path: Path) -> None:
         process.send_signal(signal.SIGINT)
         process.wait(30)
     assert record.stat().st_size > 0
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+async def test_a_signal_during_the_work_ends_all_of_it_and_leaves_nothing_behind(
+    tmp_path: Path, number: signal.Signals
+) -> None:
+    temporary = tmp_path / "tmp"
+    temporary.mkdir()
+    endless = {"status": 200, "headers": {"content-type": "text/event-stream"}, "after": "events_100ms_forever"}
+    async with ScriptedServer([{**endless, "reads": [], "end": "hold"}], pace=1.0) as server:
+        arguments = ("--inspect", "-p", "-m", "custom/x", "--base-url", server.url, "--no-session", "hello")
+
+        def interrupted() -> str:
+            with started(tmp_path, *arguments, TMPDIR=str(temporary)) as (process, url):
+                assert list(temporary.iterdir())
+                while not json.loads(get(url, "chunk/0/0"))["steps"]:
+                    pass
+                process.send_signal(number)
+                out, _ = process.communicate(timeout=60)
+                assert process.returncode == 130
+                return out
+
+        out = await asyncio.to_thread(interrupted)
+    assert "Traceback" not in out
+    assert "until Ctrl-C" not in out
+    assert not list(temporary.iterdir())

@@ -14,23 +14,23 @@ from inkwire.inspector.server import InspectorServer
 from inkwire.inspector.source import Source
 
 
-def ask(port: int, path: str, host: str | None = None) -> tuple[int, dict[str, str], bytes]:
+def ask(port: int, path: str, host: str | None = None, method: str = "GET") -> tuple[int, dict[str, str], bytes]:
     connection = HTTPConnection("127.0.0.1", port, timeout=10)
     try:
-        connection.request("GET", path, headers={"Host": host or f"127.0.0.1:{port}"})
+        connection.request(method, path, headers={"Host": host or f"127.0.0.1:{port}"})
         answer = connection.getresponse()
         return answer.status, {name.lower(): value for name, value in answer.getheaders()}, answer.read()
     finally:
         connection.close()
 
 
-async def asked(path: str, host: str | None = None) -> tuple[int, dict[str, str], bytes]:
+async def asked(path: str, host: str | None = None, method: str = "GET") -> tuple[int, dict[str, str], bytes]:
     """The answer to a path; `~` stands for the page's own."""
     async with InspectorServer([Source("demo", SCENARIOS["read-readme"].exchanges())]) as server:
         address = urlsplit(server.url)
         assert address.hostname == "127.0.0.1"
         assert address.port is not None
-        return await asyncio.to_thread(ask, address.port, path.replace("~", address.path), host)
+        return await asyncio.to_thread(ask, address.port, path.replace("~", address.path), host, method)
 
 
 @pytest.mark.parametrize("path", ["~", "~static/app.js", "~chunk/0/0"])
@@ -60,11 +60,25 @@ async def test_another_name_for_this_machine_is_refused(host: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "path", ["~static/..%2fserver.py", "~static/page.html", "~chunk/7/0", "~chunk/0/x", "~chunk/-1/0"]
+    "path",
+    [
+        "~static/..%2fserver.py",
+        "~static/page.html",
+        "~chunk/7/0",
+        "~chunk/0/x",
+        "~chunk/-1/0",
+        f"~chunk/0/{'9' * 5000}",
+        "~nothing",
+    ],
 )
 async def test_what_is_not_there_is_refused(path: str) -> None:
     status, _, _ = await asked(path)
     assert status == 404
+
+
+async def test_the_page_only_answers_questions() -> None:
+    assert (await asked("~", method="POST"))[0] == 405
+    assert (await asked("/wrong/", method="POST"))[0] == 403
 
 
 @pytest.mark.parametrize("name", list(STATIC))

@@ -15,7 +15,7 @@ import click
 import msgspec
 
 from inkwire import protocols
-from inkwire.cli.context import complain, run
+from inkwire.cli.context import EXIT_INTERRUPTED, complain, run
 from inkwire.cli.decode import quirks_of
 from inkwire.cli.options import AgentOptions
 from inkwire.errors import ConfigurationError
@@ -102,21 +102,46 @@ async def inspected(
     """Do an agent's work with the page open on what arrives; `until_interrupted` the page stays when it is done."""
     from inkwire.inspector.server import InspectorServer
 
-    with tempfile.TemporaryDirectory(prefix="inkwire-") as directory:
+    with tempfile.TemporaryDirectory(prefix="inkwire-") as directory, _hung_up() as hung_up:
         path = Path(options.record or Path(directory) / "recording.jsonl")
         source = Source(path.name if options.record else "inkwire", path, live=True)
         async with InspectorServer([source], look=Look(live=True)) as server:
             click.echo(f"Inspector: {server.url}", err=True)
             _open_browser(server.url)
-            code = await work(msgspec.structs.replace(options, record=str(path)))
+            try:
+                code = await work(msgspec.structs.replace(options, record=str(path)))
+            except asyncio.CancelledError:
+                if not hung_up.is_set():
+                    raise
+                return EXIT_INTERRUPTED
             source.end()
-            if until_interrupted:
+            if until_interrupted and code != EXIT_INTERRUPTED:
                 click.echo("The page stays until Ctrl-C.", err=True)
                 with _stopped() as stop:
                     await stop.wait()
             else:
                 await asyncio.sleep(_LAST_LOOK_SECONDS)  # for a page to fetch the end
             return code
+
+
+@contextmanager
+def _hung_up() -> Iterator[asyncio.Event]:
+    """Ends the task when the terminal is closed, so that it can clean up; the event tells that it was so."""
+    event = asyncio.Event()
+    loop, task = asyncio.get_running_loop(), asyncio.current_task()
+
+    def end() -> None:
+        event.set()
+        if task is not None:
+            task.cancel()
+
+    loop.add_signal_handler(signal.SIGHUP, end)
+    try:
+        yield event
+    finally:
+        loop.remove_signal_handler(signal.SIGHUP)
+        if event.is_set() and task is not None:
+            task.uncancel()
 
 
 def _exchanges(name: str) -> list[Exchange]:
@@ -139,10 +164,10 @@ def _write(page: str, path: str) -> None:
 
 @contextmanager
 def _stopped() -> Iterator[asyncio.Event]:
-    """An event that Ctrl-C sets."""
+    """An event that Ctrl-C sets, and whatever else asks a program to end."""
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
-    numbers = (signal.SIGINT, signal.SIGTERM)
+    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
     for number in numbers:
         loop.add_signal_handler(number, stop.set)
     try:

@@ -6,6 +6,7 @@ and ask nothing but this server: its policy forbids the rest.
 
 from __future__ import annotations
 
+import re
 import secrets
 from collections.abc import Sequence
 from types import TracebackType
@@ -23,6 +24,7 @@ _POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
+_NUMBER = re.compile(r"[0-9]{1,9}")
 _HEADERS = {
     "Content-Security-Policy": _POLICY,
     "X-Content-Type-Options": "nosniff",
@@ -70,10 +72,13 @@ class InspectorServer:
     async def _guard(self, request: web.Request, handler: Any) -> web.StreamResponse:
         if not is_own_host(request, self._port):
             return _refused(403, "this page answers only to its own address on this machine")
-        token = request.match_info.get("token", "")
+        token = request.path.split("/")[1]
         if not secrets.compare_digest(token.encode(), self._token.encode()):
             return _refused(403, "open the address that inkwire printed: it carries this run's token")
-        answer: web.StreamResponse = await handler(request)
+        try:
+            answer: web.StreamResponse = await handler(request)
+        except web.HTTPException as refusal:  # no such path, or a method that it does not have
+            return _refused(refusal.status, refusal.reason)
         answer.headers.update(_HEADERS)
         return answer
 
@@ -89,7 +94,7 @@ class InspectorServer:
 
     async def _chunk(self, request: web.Request) -> web.Response:
         source, number = request.match_info["source"], request.match_info["number"]
-        if not (source.isdecimal() and number.isdecimal() and int(source) < len(self._sources)):
+        if not (_NUMBER.fullmatch(source) and _NUMBER.fullmatch(number) and int(source) < len(self._sources)):
             return _refused(404, "there is no such recording")
         chunk = await self._sources[int(source)].chunk(int(number))
         return web.Response(body=chunk, content_type="application/json")
