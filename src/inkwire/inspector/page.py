@@ -21,7 +21,7 @@ from inkwire.framing.frame import Frame
 from inkwire.inspector.issues import issues_of
 from inkwire.inspector.notes import NOTES
 from inkwire.inspector.trace import Step, Tracer
-from inkwire.recording import Exchange, protocol_of
+from inkwire.recording import Exchange
 from inkwire.recording.keys import url_without_keys, without_keys
 
 __all__ = ["ChunkWriter", "note_words"]
@@ -48,7 +48,9 @@ class ChunkWriter:
         newest = max((step.exchange for step in steps), default=self._exchanges)
         value: dict[str, Any] = {
             "steps": [self._step(step) for step in steps],
-            "exchanges": [_exchange(each) for each in exchanges[self._exchanges : newest]],
+            "exchanges": [
+                _exchange(each, self._tracer.protocol_of(each)) for each in exchanges[self._exchanges : newest]
+            ],
             "done": done,
         }
         self._exchanges = max(self._exchanges, newest)
@@ -93,13 +95,13 @@ class ChunkWriter:
         return value
 
 
-def _exchange(exchange: Exchange) -> dict[str, Any]:
+def _exchange(exchange: Exchange, protocol: str) -> dict[str, Any]:
     body = exchange.request_body.decode("utf-8", "replace")
     return {
         "number": exchange.number,
         "method": exchange.method,
         "url": url_without_keys(exchange.url),
-        "protocol": protocol_of(exchange),
+        "protocol": protocol,
         "status": exchange.status,
         "headers": without_keys(exchange.headers),
         "request_headers": without_keys(exchange.request_headers),

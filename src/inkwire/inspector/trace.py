@@ -133,9 +133,13 @@ class Tracer:
             yield run.step("again", 0.0, events=(again,), changes=(Voided(),))
         yield run.step("head", exchange.head_seconds)
 
+    def protocol_of(self, exchange: Exchange) -> str:
+        """The protocol that the exchange is read as."""
+        return self._protocol or protocol_of(exchange)
+
     def _pipeline(self, exchange: Exchange) -> WatchedPipeline:
         return WatchedPipeline(
-            protocols.get(self._protocol or protocol_of(exchange)),
+            protocols.get(self.protocol_of(exchange)),
             options=self._options,
             tools=exchange.tools,
             content_type=exchange.headers.get("content-type", ""),
