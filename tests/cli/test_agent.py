@@ -6,6 +6,7 @@ import json
 import re
 import signal
 import subprocess
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -210,9 +211,10 @@ def test_json_and_stream_json(project: Path) -> None:
 
 @pytest.mark.parametrize("before", [[], [event({"content": "Half an answ"})]], ids=["before", "in the middle of"])
 def test_ctrl_c_ends_it_with_130(project: Path, before: Sequence[Step]) -> None:
+    record = project.parent / "record.jsonl"
     with loopback([HEAD, *before, "stall"]) as service:
         process = subprocess.Popen(
-            [*COMMAND, "-p", "hi", "--base-url", service.url, "-m", "custom/x"],
+            [*COMMAND, "-p", "hi", "--base-url", service.url, "-m", "custom/x", "--record", str(record)],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -221,6 +223,11 @@ def test_ctrl_c_ends_it_with_130(project: Path, before: Sequence[Step]) -> None:
             encoding="utf-8",
         )
         assert service.stalled.wait(30)
+        deadline = time.monotonic() + 30
+        # What was sent has not arrived yet on a busy machine.
+        while before and "Half an answ" not in record.read_text():
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=30)
     assert process.returncode == 130

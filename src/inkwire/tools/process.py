@@ -25,6 +25,8 @@ __all__ = ["Ended", "child_environment", "run_process"]
 _DRAIN_SECONDS = 0.5
 _TERM_GRACE_SECONDS = 0.3
 _READ_BYTES = 65536
+_PF_EXITING = 0x4
+"""Linux: the process is shutting down (include/linux/sched.h)."""
 _PASSES = 5
 _GUARD_NAME = "inkwire-guard"
 _GUARD = (
@@ -177,28 +179,32 @@ async def _wait(process: asyncio.subprocess.Process, timeout_seconds: float) -> 
 
 def _kill_all(leader: int, mark: str) -> bool:
     """Kill the group, and whoever left it but bears the mark; whether there was anybody but the guard."""
-    marked = _marked(mark) - {leader}
+    marked = _marked(mark, leader)
     found = any(_is_at_work(each) for each in marked)
     _signal_group(leader, signal.SIGKILL)
     for _ in range(_PASSES):
         for each in marked:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.kill(each, signal.SIGKILL)
-        marked = _marked(mark) - {leader}
+        marked = _marked(mark, leader)
         if not marked:
             break
     return found
 
 
-def _marked(mark: str) -> set[int]:
-    """The processes with the mark in their environment, where the system shows it (Linux), zombies left out."""
+def _marked(mark: str, leader: int) -> set[int]:
+    """The other processes with the mark in their environment, where the system shows it (Linux), zombies left out.
+
+    A process that is about to become another program shows no environment: then its group tells.
+    """
     entry = f"{_MARK}={mark}".encode()
     found: set[int] = set()
     for path in Path("/proc").glob("[0-9]*/environ"):
         with contextlib.suppress(OSError):
-            if entry in path.read_bytes():
-                found.add(int(path.parent.name))
-    return found
+            process, environment = int(path.parent.name), path.read_bytes()
+            if entry in environment or (not environment and _group_if_alive(process) == leader):
+                found.add(process)
+    return found - {leader}
 
 
 def _is_at_work(process: int) -> bool:
@@ -207,7 +213,17 @@ def _is_at_work(process: int) -> bool:
         command = Path(f"/proc/{process}/cmdline").read_bytes()
     except OSError:
         return False
-    return bool(command) and _GUARD_NAME.encode() not in command  # empty: it is on its way out
+    return _group_if_alive(process) is not None and _GUARD_NAME.encode() not in command
+
+
+def _group_if_alive(process: int) -> int | None:
+    """Its process group; None when it has ended or is on its way out (proc(5), /proc/PID/stat)."""
+    try:
+        fields = Path(f"/proc/{process}/stat").read_bytes().rpartition(b")")[2].split()
+    except OSError:
+        return None
+    state, group, flags = fields[0], int(fields[2]), int(fields[6])
+    return None if state in (b"Z", b"X") or flags & _PF_EXITING else group
 
 
 def _signal_group(leader: int, number: signal.Signals) -> bool:
