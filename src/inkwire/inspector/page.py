@@ -8,18 +8,20 @@ from __future__ import annotations
 
 import json
 from base64 import b64encode
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
 
 from inkwire.arguments import mend_surrogates
 from inkwire.errors import ModelError
-from inkwire.events import Event, MessageEnd
+from inkwire.events import Event, MessageEnd, Retrying, StreamReset
 from inkwire.fragments import FailureFragment, Fragment
 from inkwire.framing.frame import Frame
+from inkwire.inspector.held import Warned
 from inkwire.inspector.issues import issues_of
 from inkwire.inspector.notes import NOTES
+from inkwire.inspector.reasons import in_chinese
 from inkwire.inspector.trace import Step, Tracer
 from inkwire.recording import Exchange
 from inkwire.recording.keys import url_without_keys, without_keys
@@ -88,6 +90,7 @@ class ChunkWriter:
             "message": step.message,
             "error": step.error and _error(step.error),
             "issues": issues_of(step, silence),
+            "reasons": {reason: words for reason in _reasons(step) if (words := in_chinese(reason)) is not None},
         }
         value.update((name, content) for name, content in optional.items() if content)
         if step.lines is not None:
@@ -135,6 +138,20 @@ def _fragment(fragment: Fragment) -> dict[str, Any]:
     if isinstance(fields.get("key"), (tuple, bytes)):
         fields["key"] = repr(fields["key"])
     return {"type": kind, **fields}
+
+
+def _reasons(step: Step) -> Iterator[str]:
+    """All that is said in this step in English."""
+    if step.message is not None:
+        yield from (call.refusal for call in step.message.calls if call.refusal is not None)
+    if step.error is not None:
+        yield step.error.message
+    for change in step.changes:
+        if isinstance(change, Warned):
+            yield change.detail
+    for event in step.events:
+        if isinstance(event, (Retrying, StreamReset)):
+            yield event.reason
 
 
 def _plain(value: Mapping[str, Any]) -> dict[str, Any]:
