@@ -1,19 +1,21 @@
 "use strict";
 // The times of a trace as bars: one bar a step, as high as the wait before it; a long trace shares pixels, and a pixel shows
-// the longest wait and the worst thing that are in it.
+// the longest wait and the worst thing that are in it. And the times as they pass, when it is played.
 
 const MARKED = ["error", "end", "reset", "issue"];
+const SPEEDS = [["steady", 0], ["¼×", 0.25], ["1×", 1], ["4×", 4], ["16×", 16], ["64×", 64]];
+const STEADY_SECONDS = 0.6;
 
 class TimelineView {
   constructor(trace, { seek }) {
     this.trace = trace;
     this.at = 0;
-    this.drawn = -1;
-    this.canvas = h("canvas", { class: "bars", "aria-hidden": "true" });
+    this.canvas = h("canvas", { class: "bars", role: "img" });
     this.range = h("input", { type: "range", class: "scrubber", min: 0, max: 0, value: 0, oninput: () => seek(Number(this.range.value)) });
     this.facts = h("p", { class: "times" });
     this.tip = h("output", { class: "tip", hidden: true });
     this.element = h("div", { class: "timeline" }, h("div", { class: "plot" }, this.canvas, this.tip), this.range, this.facts);
+    this.grown();
     const place = (event) => this.stepAt(event.clientX - this.canvas.getBoundingClientRect().left);
     this.canvas.addEventListener("pointerdown", (event) => {
       this.canvas.setPointerCapture(event.pointerId);
@@ -41,11 +43,17 @@ class TimelineView {
     this.tip.style.setProperty("--x", `${Math.min(x, Math.max(0, box.width - this.tip.offsetWidth))}px`);
   }
 
+  /** The trace or the language is another: names and bars are made anew. */
+  grown() {
+    this.drawn = -1;
+    this.canvas.setAttribute("aria-label", say("timeline"));
+    this.range.setAttribute("aria-label", say("step"));
+  }
+
   move(number) {
     this.at = number;
     this.range.max = Math.max(0, this.trace.length - 1);
     this.range.value = number;
-    this.range.setAttribute("aria-label", say("step"));
     this.range.setAttribute("aria-valuetext", `${say("step_of", number + 1, this.trace.length)}: ${this.trace.summary(number)}`);
     this.draw();
   }
@@ -135,4 +143,67 @@ class TimelineView {
 
 function colour(name) {
   return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+}
+
+/** Goes on by itself, each step after the time that it took, or steadily. */
+class Player {
+  constructor(app) {
+    this.app = app;
+    this.speed = 1;
+    this.frame = null;
+  }
+
+  build() {
+    this.button = h("button", { class: "play", "data-action": "play", onclick: () => this.toggle() });
+    const speeds = h("select", { "aria-label": say("speed"), "data-action": "speed", onchange: () => this.change(Number(speeds.value)) },
+      SPEEDS.map(([name, value]) => h("option", { value, selected: value === this.speed }, name === "steady" ? say("steady") : value === 1 ? `1× ${say("real_time")}` : name)));
+    this.stop();
+    return h("div", { class: "group" }, this.button, speeds);
+  }
+
+  change(speed) {
+    this.speed = speed;
+    this.began = {};
+  }
+
+  toggle() {
+    if (this.frame !== null) {
+      this.stop();
+      return;
+    }
+    if (this.app.moved.every((view) => view.isAtEnd)) this.app.toFirst();
+    this.began = {};
+    this.button.textContent = `‖ ${say("pause")}`;
+    this.frame = requestAnimationFrame(() => this.tick());
+  }
+
+  stop() {
+    if (this.frame !== null) cancelAnimationFrame(this.frame);
+    this.frame = null;
+    this.button.textContent = `▷ ${say("play")}`;
+  }
+
+  /** Whose clock it is while two play: the first's that is on its way. */
+  get leader() {
+    const going = this.app.moved.filter((view) => !view.isAtEnd);
+    return going.find((view) => view.place >= 0) ?? going[0] ?? this.app.moved[0];
+  }
+
+  tick() {
+    const { leader } = this;
+    const { trace, place } = leader;
+    const now = performance.now();
+    const isNew = this.began.leader !== leader || this.began.place !== place || this.began.time === undefined;
+    if (isNew) this.began = { leader, place, clock: now, time: trace.times[leader.at] };
+    const past = (now - this.began.clock) / 1000;
+    const isSteady = this.speed === 0 || !trace.timed || place < 0;
+    const by = isSteady ? Number(past >= STEADY_SECONDS) : upTo(trace.times, this.began.time + past * this.speed) - 1 - place;
+    if (by > 0) {
+      this.app.move(by);
+      this.began.place = leader.place;
+      if (isSteady) this.began.clock = now;
+    }
+    if (this.app.moved.every((view) => view.isAtEnd && view.trace.done)) this.stop();
+    else this.frame = requestAnimationFrame(() => this.tick());
+  }
 }
