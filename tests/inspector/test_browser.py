@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser, Page, sync_playwright
 
 from inkwire.demo.scenarios import SCENARIOS, recording_of
 from tests.cli.command import inkwire
@@ -73,6 +74,30 @@ def recording(path: Path, pieces: list[str], *, seconds: float = 0.01) -> str:
     lines.append({"exchange": 1, "kind": "end", "t": 0.1 + seconds * len(texts), "how": "eof"})
     path.write_text("".join(json.dumps(line) + "\n" for line in lines))
     return str(path)
+
+
+@contextmanager
+def pair(browser: Browser, home: Path, directory: Path, one: bytes, other: bytes) -> Iterator[Page]:
+    """The page with two recordings side by side."""
+    paths = [directory / "one.jsonl", directory / "other.jsonl"]
+    for path, content in zip(paths, (one, other), strict=True):
+        path.write_bytes(content)
+    with serving(home, "inspect", *map(str, paths)) as url, opened(browser, url) as page:
+        yield page
+
+
+def until(page: Page, true: str) -> None:
+    """Waits for an expression to be true; the page's policy forbids `wait_for_function`."""
+    for _ in range(1_500):
+        if page.evaluate(true):
+            return
+        page.wait_for_timeout(20)
+    raise AssertionError(true)
+
+
+def both(page: Page) -> list[int]:
+    """The numbers of the two steps that are shown."""
+    return list(page.evaluate("app.views.map((view) => view.at + 1)"))
 
 
 @pytest.mark.parametrize("name", list(SCENARIOS))
@@ -263,3 +288,196 @@ def test_a_plain_body_and_a_har_open_too(browser: Browser, home: Path) -> None:
             page.keyboard.press("End")
             assert "may run" in panel(page, "given")
             assert "no times recorded" in page.locator(".times").inner_text()
+
+
+def test_linked_recordings_move_until_both_are_at_their_ends(browser: Browser, home: Path, tmp_path: Path) -> None:
+    short, long = recording_of("missing-finish-reason"), recording_of("read-readme")
+    with pair(browser, home, tmp_path, short, long) as page:
+        for _ in range(9):
+            page.keyboard.press("ArrowRight")
+        assert both(page) == [5, 8]
+        for _ in range(3):
+            page.keyboard.press("ArrowLeft")
+        assert both(page) == [5, 5]
+        page.keyboard.press("Home")
+        page.keyboard.press("e")
+        assert both(page) == [5, 5]
+        page.keyboard.press("e")
+        assert both(page) == [5, 8]
+        page.keyboard.press("Home")
+        page.locator("[data-action=speed]").select_option("64")
+        page.locator("[data-action=play]").click()
+        until(page, "app.views[1].at === 7")
+        page.get_by_text("▷ Play").wait_for()
+        page.keyboard.press("/")
+        page.keyboard.type("prompt_tokens")
+        assert page.locator(".found").first.inner_text() == "first: not found · second: 1 of 1"
+        assert both(page)[1] == 7
+        until(page, "location.hash.endsWith('other=7')")
+        page.reload()
+        until(page, "app.views[1].at === 6")
+
+
+def test_unlinked_recordings_move_alone_by_keyboard(browser: Browser, home: Path, tmp_path: Path) -> None:
+    with pair(browser, home, tmp_path, recording_of("missing-finish-reason"), recording_of("read-readme")) as page:
+        page.locator("[data-action=link]").focus()
+        page.keyboard.press("Space")
+        page.keyboard.press("ArrowRight")
+        assert both(page) == [2, 1]
+        marked = page.locator("[aria-current=true]")
+        assert "the keys move this one" in marked.inner_text()
+        while page.evaluate("document.activeElement !== app.views[1].timeline.range"):
+            page.keyboard.press("Tab")
+        for _ in range(9):
+            page.keyboard.press("ArrowRight")
+        assert both(page) == [2, 8]
+        assert page.evaluate("document.activeElement === app.views[1].timeline.range")
+        assert marked.get_attribute("aria-label") == "other.jsonl"
+        page.locator("[data-action=link]").click()
+        page.keyboard.press("ArrowLeft")
+        assert both(page) == [1, 7]
+        assert marked.count() == 0
+
+
+def test_every_difference_is_found_however_the_wire_was_cut(browser: Browser, home: Path, tmp_path: Path) -> None:
+    text = "The port is 8080, and what follows is the same in both of them; the colour is red, and so on to the end."
+    changed = text.replace("8080", "443").replace("red", "green")
+    parts = [Path(recording(tmp_path / "a", [text[:50], text[50:]])), Path(recording(tmp_path / "b", list(changed)))]
+    with pair(browser, home, tmp_path, *(part.read_bytes() for part in parts)) as page:
+        assert "4 differences" in page.locator(".toolbar").inner_text()
+        seen = [both(page)]
+        for number, what in enumerate(["text", "text", "call", "call"], 1):
+            page.keyboard.press("d")
+            seen.append(both(page))
+            assert f"difference {number} of 4: {what}" in page.locator(".toolbar").inner_text()
+            assert f"difference {number} of 4" in page.locator("[role=status]").inner_text()
+        assert [steps[0] for steps in seen[1:]] == [2, 3, 5, 6]
+        page.keyboard.press("d")
+        assert both(page) == seen[4]
+        page.keyboard.press("D")
+        assert both(page) == seen[3]
+        until(page, f"location.hash === '#step={seen[3][0]}&other={seen[3][1]}'")
+    cut = Path(recording(tmp_path / "c", list(text)))
+    with pair(browser, home, tmp_path, parts[0].read_bytes(), cut.read_bytes()) as page:
+        assert "no difference" in page.locator(".toolbar").inner_text()
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "new", "what"),
+    [
+        ("read-readme", r"_tokens\":19", r"_tokens\":20", "token counts"),
+        ("retry-and-reset", '"status":429', '"status":503', "HTTP status"),
+        ("retry-and-reset", "slow down", "come back", "ending"),
+        ("cut-at-limit", r"\"length\"", r"\"content_filter\"", "which calls may run"),
+        ("read-readme", r"DME.md\\\"}", r"DME.md\\\"", "which calls may run"),
+        ("read-readme", "data: [DONE]", r"data: {x\n\ndata: [DONE]", "ending"),
+        ("read-readme", r"\"choices\":[],", r"\"choices\":[{\"index\":1,\"delta\":{\"content\":\"b\"}}],", "warning"),
+    ],
+)
+def test_differences_are_not_in_the_texts_alone(
+    browser: Browser, home: Path, tmp_path: Path, name: str, old: str, new: str, what: str
+) -> None:
+    one = recording_of(name)
+    other = one.replace(old.encode(), new.encode())
+    assert one != other
+    with pair(browser, home, tmp_path, one, other) as page:
+        found = page.evaluate("app.comparison.all.flatMap(({ what }) => [...what].map((each) => say(each)))")
+        assert what in found
+
+
+def test_what_the_server_answers_is_told_from_its_end(browser: Browser, demo: str) -> None:
+    page = browser.new_page(locale="en-US")
+    page.route("**/chunk/**", lambda route: route.fulfill(status=500, body="no"))
+    page.goto(demo)
+    page.get_by_text("The server answered with status 500").wait_for()
+    page.keyboard.press("l")
+    page.get_by_text("500").wait_for()
+    page.unroute_all()
+    page.route("**/chunk/**", lambda route: route.abort())
+    page.reload()
+    page.keyboard.press("l")
+    page.get_by_text("The program that served this page has ended").wait_for()
+    page.close()
+
+
+def test_the_address_is_obeyed_and_written_with_care(browser: Browser, demo: str) -> None:
+    for asked in ("1.5", "-2", "1e9", "9999", "two", ""):
+        with opened(browser, f"{demo}#show=read-readme&step={asked}") as page:
+            assert steps(page) == (1, 8)
+    with opened(browser, f"{demo}#show=read-readme&step=2") as page:
+        page.evaluate("location.hash = 'show=user-cancel&step=3'")
+        until(page, "app.first.trace.name === 'user-cancel' && app.first.at === 2")
+        page.evaluate("location.hash = 'show=nonsense&step=2.5'")
+        page.evaluate(
+            "void (history.replaceState = () => { window.written = (window.written ?? 0) + 1; throw new Error(); })"
+        )
+        page.evaluate("for (let number = 0; number < 200; number += 1) app.move(number % 2 ? -1 : 1)")
+        until(page, "window.written >= 1")
+        assert page.evaluate("window.written") == 1
+        page.keyboard.press("ArrowLeft")
+        assert steps(page)[0] == 2
+
+
+def test_the_focus_stays_where_it_was(browser: Browser, demo: str) -> None:
+    with opened(browser, f"{demo}#show=read-readme&step=1") as page:
+        focused = "document.activeElement.dataset.action ?? document.activeElement.className"
+        page.locator(".scrubber").focus()
+        page.keyboard.press("ArrowRight")
+        page.keyboard.press("ArrowUp")
+        assert (page.evaluate(focused), steps(page)[0]) == ("scrubber", 3)
+        for name in ("language", "speed", "search", "end"):
+            page.locator(f"[data-action={name}]").focus()
+            page.evaluate("app.changeLanguage()")
+            assert page.evaluate(focused) == name
+        page.locator(".panel.held").focus()
+        page.keyboard.press("l")
+        assert page.evaluate(focused) == "panel held"
+        page.keyboard.press("Home")
+        page.locator("[data-panel=received] summary").first.focus()
+        page.keyboard.press("End")
+        assert page.evaluate("document.activeElement.closest('.panel.received') !== null")
+        page.locator("[data-action=choose]").focus()
+        page.locator("[data-action=choose]").select_option("2")
+        until(page, "app.chosen === 2 && app.first.trace.done")
+        assert page.evaluate(focused) == "choose"
+
+
+def test_search_reads_everything_and_keeps_its_count(browser: Browser, demo: str) -> None:
+    for name, words, step in [
+        ("read-readme", "event-stream; charset", 1),
+        ("read-readme", "tell me how", 1),
+        ("broken-arguments", "the arguments are cut", None),
+        ("missing-finish-reason", "without its completion signal", 5),
+        ("crlf-and-split-characters", "好的", 4),
+    ]:
+        with opened(browser, f"{demo}#show={name}&step=1") as page:
+            page.keyboard.press("/")
+            page.keyboard.type(words)
+            assert " of " in page.locator(".found").inner_text()
+            assert steps(page)[0] == (step or steps(page)[1])
+            page.keyboard.press("Escape")
+            page.keyboard.press("l")
+            assert "共" in page.locator(".found").inner_text()
+
+
+def test_names_for_those_who_listen_are_in_the_language_chosen(browser: Browser, demo: str) -> None:
+    with opened(browser, f"{demo}#show=read-readme&step=1") as page:
+        page.get_by_role("toolbar", name="Steps, jumps and search").wait_for()
+        page.get_by_role("img", name="Timeline: the bar of a step").wait_for()
+        page.keyboard.press("l")
+        page.get_by_role("toolbar", name="步骤、跳转和搜索").wait_for()
+        page.get_by_role("img", name="时间线").wait_for()
+        page.get_by_role("slider", name="步骤").wait_for()
+
+
+def test_the_verdict_of_several_calls_counts_them(browser: Browser, home: Path, tmp_path: Path) -> None:
+    lines: list[bytes] = []
+    for number, name in enumerate(("read-readme", "damage-in-the-middle", "read-readme"), 1):
+        first, *rest = recording_of(name).splitlines()
+        lines += [first] * (number == 1)
+        lines += [line.replace(b'{"exchange":1,', b'{"exchange":%d,' % number) for line in rest]
+    path = tmp_path / "calls.jsonl"
+    path.write_bytes(b"\n".join(lines) + b"\n")
+    with serving(home, "inspect", str(path)) as url, opened(browser, url) as page:
+        assert page.locator(".verdict-line.bad").inner_text() == "3 calls: 2 messages, 1 error"
+        page.get_by_role("navigation", name="3 calls of the model").wait_for()

@@ -90,7 +90,6 @@ class App {
 
   /** Another of several recordings. */
   choose(number, steps = [null, null]) {
-    this.player.stop();
     this.chosen = number;
     this.begin(steps);
     this.writeAddress();
@@ -325,7 +324,6 @@ class App {
   changeLanguage() {
     language = language === "en" ? "zh" : "en";
     settings({ language });
-    this.player.stop();
     this.build();
   }
 
