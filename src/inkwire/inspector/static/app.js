@@ -158,7 +158,8 @@ class App {
     for (const view of this.isPair ? this.views : []) {
       const isActive = !this.linked && view === this.active;
       view.keys.hidden = !isActive;
-      fill(view.keys, say("keys_here"));
+      fill(view.keys, say("keys"));
+      view.keys.title = say("keys_here");
       if (isActive) view.column.setAttribute("aria-current", "true");
       else view.column.removeAttribute("aria-current");
     }
@@ -290,7 +291,7 @@ class App {
     return h("main", { class: "pair" }, this.views.map((view) => {
       const use = () => this.use(view);
       view.column = h("section", { class: "column", "aria-label": view.trace.name, onfocusin: use, onpointerdown: use },
-        h("h2", { class: "name" }, view.trace.name, " ", view.verdict, " ", view.difference, " ", view.keys),
+        h("h2", { class: "name" }, view.trace.name, " ", view.verdict, " ", view.difference),
         view.timeline.element, h("div", { class: "now" }, view.head, view.panels.notes), view.panels.element, view.issues.element);
       return view.column;
     }));

@@ -23,7 +23,7 @@ class View {
     this.head = h("div", { class: "position" });
     this.verdict = h("span", { class: "verdict-line" });
     this.difference = h("span", { class: "tag" });
-    this.keys = h("span", { class: "tag warn", hidden: true });
+    this.keys = h("kbd", { hidden: true });
   }
 
   /** Shows a step. A number before the first or after the last is kept as `place`: so two linked views stay aligned. */
@@ -38,7 +38,7 @@ class View {
     const about = [say(`moment_${step.moment}`), this.trace.timed && seconds(this.trace.times[this.at])];
     if (this.trace.calls.length > 1) about.unshift(say("call_number", step.call));
     if ((this.trace.calls.find((call) => call.number === step.call)?.attempts ?? 1) > 1) about.push(say("attempt", step.attempt));
-    fill(this.head, h("b", { class: "where" }, say("step_of", count(this.at + 1), count(this.trace.length))), h("span", {}, about.filter(Boolean).join(" · ")),
+    fill(this.head, this.keys, h("b", { class: "where" }, say("step_of", count(this.at + 1), count(this.trace.length))), h("span", {}, about.filter(Boolean).join(" · ")),
       h("span", { class: "what" }, this.trace.summary(this.at, 70)));
     this.timeline.move(this.at);
     this.list?.move(this.at);
