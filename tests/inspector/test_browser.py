@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser
 
 from inkwire.demo.scenarios import SCENARIOS, recording_of
 from tests.cli.command import inkwire
-from tests.inspector.browser import CHROMIUM, FLAGS, opened, panel, serving, steps
+from tests.inspector.browser import CHROMIUM, opened, panel, recording, serving, steps, until
 
 pytestmark = pytest.mark.skipif(
     CHROMIUM is None, reason="no Chromium was found, so the page was not tried in a browser"
@@ -33,71 +29,6 @@ LAST = {
     "reasoning-with-signature": ("may run", '{"path":"README.md"}'),
 }
 """What the loop has been given when a scenario is over."""
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with sync_playwright() as playwright:
-        found = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-        yield found
-        found.close()
-
-
-@pytest.fixture(scope="module")
-def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("home")
-
-
-@pytest.fixture(scope="module")
-def demo(home: Path) -> Iterator[str]:
-    with serving(home, "demo", "--web") as url:
-        yield url
-
-
-def recording(path: Path, pieces: list[str], *, seconds: float = 0.01) -> str:
-    """A recording of a chat stream with these texts, then a call with the same texts in its argument."""
-    lines: list[dict[str, Any]] = [
-        {"inkwire_recording": 1, "created": 1},
-        {"exchange": 1, "kind": "request", "method": "POST", "url": "http://x/v1/chat/completions", "body": "{}"},
-        {"exchange": 1, "kind": "response", "t": 0.1, "status": 200, "headers": {"content-type": "text/event-stream"}},
-    ]
-    start = {"index": 0, "id": "c1", "function": {"name": "write", "arguments": '{"content":"'}}
-    deltas: list[dict[str, Any]] = [{"content": piece} for piece in pieces]
-    deltas += [{"tool_calls": [start]}]
-    deltas += [{"tool_calls": [{"index": 0, "function": {"arguments": json.dumps(piece)[1:-1]}}]} for piece in pieces]
-    deltas += [{"tool_calls": [{"index": 0, "function": {"arguments": '"}'}}]}]
-    choices: list[dict[str, Any]] = [{"index": 0, "delta": delta, "finish_reason": None} for delta in deltas]
-    choices.append({"index": 0, "delta": {}, "finish_reason": "tool_calls"})
-    texts = [f"data: {json.dumps({'choices': [choice]})}\n\n" for choice in choices] + ["data: [DONE]\n\n"]
-    for number, text in enumerate(texts):
-        lines.append({"exchange": 1, "kind": "read", "t": 0.1 + seconds * number, "text": text})
-    lines.append({"exchange": 1, "kind": "end", "t": 0.1 + seconds * len(texts), "how": "eof"})
-    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
-    return str(path)
-
-
-@contextmanager
-def pair(browser: Browser, home: Path, directory: Path, one: bytes, other: bytes) -> Iterator[Page]:
-    """The page with two recordings side by side."""
-    paths = [directory / "one.jsonl", directory / "other.jsonl"]
-    for path, content in zip(paths, (one, other), strict=True):
-        path.write_bytes(content)
-    with serving(home, "inspect", *map(str, paths)) as url, opened(browser, url) as page:
-        yield page
-
-
-def until(page: Page, true: str) -> None:
-    """Waits for an expression to be true; the page's policy forbids `wait_for_function`."""
-    for _ in range(1_500):
-        if page.evaluate(true):
-            return
-        page.wait_for_timeout(20)
-    raise AssertionError(true)
-
-
-def both(page: Page) -> list[int]:
-    """The numbers of the two steps that are shown."""
-    return list(page.evaluate("app.views.map((view) => view.at + 1)"))
 
 
 @pytest.mark.parametrize("name", list(SCENARIOS))
@@ -267,20 +198,6 @@ def test_the_exported_file_works_from_disk_without_a_network(browser: Browser, h
         assert page.locator("[data-panel=code] .row.lit").count() > 0
 
 
-def test_two_recordings_are_shown_where_they_differ(browser: Browser, home: Path, tmp_path: Path) -> None:
-    names = ("read-readme", "missing-finish-reason")
-    for name in names:
-        (tmp_path / f"{name}.jsonl").write_bytes(recording_of(name))
-    with serving(home, "inspect", *(str(tmp_path / f"{name}.jsonl") for name in names)) as url:
-        with opened(browser, url) as page:
-            assert page.locator("main.pair .column").count() == 2
-            page.keyboard.press("d")
-            columns = page.locator("main.pair .column").all_inner_texts()
-            assert "may run" in columns[0]
-            assert "IncompleteStreamError" in columns[1]
-            assert all("different here" in column for column in columns)
-
-
 def test_a_plain_body_and_a_har_open_too(browser: Browser, home: Path) -> None:
     body = Path(__file__).parent.parent / "streams" / "chat" / "two_reads_interleaved" / "body.txt"
     with serving(home, "inspect", str(body)) as url:
@@ -288,101 +205,6 @@ def test_a_plain_body_and_a_har_open_too(browser: Browser, home: Path) -> None:
             page.keyboard.press("End")
             assert "may run" in panel(page, "given")
             assert "no times recorded" in page.locator(".times").inner_text()
-
-
-def test_linked_recordings_move_until_both_are_at_their_ends(browser: Browser, home: Path, tmp_path: Path) -> None:
-    short, long = recording_of("missing-finish-reason"), recording_of("read-readme")
-    with pair(browser, home, tmp_path, short, long) as page:
-        for _ in range(9):
-            page.keyboard.press("ArrowRight")
-        assert both(page) == [5, 8]
-        for _ in range(3):
-            page.keyboard.press("ArrowLeft")
-        assert both(page) == [5, 5]
-        page.keyboard.press("Home")
-        page.keyboard.press("e")
-        assert both(page) == [5, 5]
-        page.keyboard.press("e")
-        assert both(page) == [5, 8]
-        page.keyboard.press("Home")
-        page.locator("[data-action=speed]").select_option("64")
-        page.locator("[data-action=play]").click()
-        until(page, "app.views[1].at === 7")
-        page.get_by_text("▷ Play").wait_for()
-        page.keyboard.press("/")
-        page.keyboard.type("prompt_tokens")
-        assert page.locator(".found").first.inner_text() == "first: not found · second: 1 of 1"
-        assert both(page)[1] == 7
-        until(page, "location.hash.endsWith('other=7')")
-        page.reload()
-        until(page, "app.views[1].at === 6")
-
-
-def test_unlinked_recordings_move_alone_by_keyboard(browser: Browser, home: Path, tmp_path: Path) -> None:
-    with pair(browser, home, tmp_path, recording_of("missing-finish-reason"), recording_of("read-readme")) as page:
-        page.locator("[data-action=link]").focus()
-        page.keyboard.press("Space")
-        page.keyboard.press("ArrowRight")
-        assert both(page) == [2, 1]
-        marked = page.locator("[aria-current=true]")
-        assert marked.locator("kbd").is_visible()
-        while page.evaluate("document.activeElement !== app.views[1].timeline.range"):
-            page.keyboard.press("Tab")
-        for _ in range(9):
-            page.keyboard.press("ArrowRight")
-        assert both(page) == [2, 8]
-        assert page.evaluate("document.activeElement === app.views[1].timeline.range")
-        assert marked.get_attribute("aria-label") == "other.jsonl"
-        page.locator("[data-action=link]").click()
-        page.keyboard.press("ArrowLeft")
-        assert both(page) == [1, 7]
-        assert marked.count() == 0
-
-
-def test_every_difference_is_found_however_the_wire_was_cut(browser: Browser, home: Path, tmp_path: Path) -> None:
-    text = "The port is 8080, and what follows is the same in both of them; the colour is red, and so on to the end."
-    changed = text.replace("8080", "443").replace("red", "green")
-    parts = [Path(recording(tmp_path / "a", [text[:50], text[50:]])), Path(recording(tmp_path / "b", list(changed)))]
-    with pair(browser, home, tmp_path, *(part.read_bytes() for part in parts)) as page:
-        assert "4 differences" in page.locator(".toolbar").inner_text()
-        seen = [both(page)]
-        for number, what in enumerate(["text", "text", "call", "call"], 1):
-            page.keyboard.press("d")
-            seen.append(both(page))
-            assert f"difference {number} of 4: {what}" in page.locator(".toolbar").inner_text()
-            assert f"difference {number} of 4" in page.locator("[role=status]").inner_text()
-        assert [steps[0] for steps in seen[1:]] == [2, 3, 5, 6]
-        page.keyboard.press("d")
-        assert both(page) == seen[4]
-        page.keyboard.press("D")
-        assert both(page) == seen[3]
-        until(page, f"location.hash === '#step={seen[3][0]}&other={seen[3][1]}'")
-    cut = Path(recording(tmp_path / "c", list(text)))
-    with pair(browser, home, tmp_path, parts[0].read_bytes(), cut.read_bytes()) as page:
-        assert "no difference" in page.locator(".toolbar").inner_text()
-
-
-@pytest.mark.parametrize(
-    ("name", "old", "new", "what"),
-    [
-        ("read-readme", r"_tokens\":19", r"_tokens\":20", "token counts"),
-        ("retry-and-reset", '"status":429', '"status":503', "HTTP status"),
-        ("retry-and-reset", "slow down", "come back", "ending"),
-        ("cut-at-limit", r"\"length\"", r"\"content_filter\"", "which calls may run"),
-        ("read-readme", r"DME.md\\\"}", r"DME.md\\\"", "which calls may run"),
-        ("read-readme", "data: [DONE]", r"data: {x\n\ndata: [DONE]", "ending"),
-        ("read-readme", r"\"choices\":[],", r"\"choices\":[{\"index\":1,\"delta\":{\"content\":\"b\"}}],", "warning"),
-    ],
-)
-def test_differences_are_not_in_the_texts_alone(
-    browser: Browser, home: Path, tmp_path: Path, name: str, old: str, new: str, what: str
-) -> None:
-    one = recording_of(name)
-    other = one.replace(old.encode(), new.encode())
-    assert one != other
-    with pair(browser, home, tmp_path, one, other) as page:
-        found = page.evaluate("app.comparison.all.flatMap(({ what }) => [...what].map((each) => say(each)))")
-        assert what in found
 
 
 def test_what_the_server_answers_is_told_from_its_end(browser: Browser, demo: str) -> None:
