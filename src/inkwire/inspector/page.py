@@ -23,6 +23,7 @@ from inkwire.inspector.issues import issues_of
 from inkwire.inspector.notes import NOTES
 from inkwire.inspector.reasons import in_chinese
 from inkwire.inspector.trace import Step, Tracer
+from inkwire.messages import AssistantMessage
 from inkwire.recording import Exchange
 from inkwire.recording.keys import url_without_keys, without_keys
 
@@ -87,7 +88,7 @@ class ChunkWriter:
             "events": [_event(event) for event in step.events],
             "changes": step.changes,
             "complete": step.complete,
-            "message": step.message,
+            "message": step.message and _message(step.message),
             "error": step.error and _error(step.error),
             "issues": issues_of(step, silence),
             "reasons": {reason: words for reason in _reasons(step) if (words := in_chinese(reason)) is not None},
@@ -164,6 +165,15 @@ def _plain(value: Mapping[str, Any]) -> dict[str, Any]:
 
 def _event(event: Event) -> Any:
     return {"type": "message_end"} if isinstance(event, MessageEnd) else event
+
+
+def _message(message: AssistantMessage) -> dict[str, Any]:
+    """The message; arguments as JSON text, for a browser has not all numbers that a tool is given."""
+    value: dict[str, Any] = msgspec.to_builtins(message)
+    for part in value["parts"]:
+        if isinstance(part.get("arguments"), dict):
+            part["arguments"] = json.dumps(part["arguments"], ensure_ascii=False, separators=(",", ":"))
+    return value
 
 
 def _error(error: ModelError) -> dict[str, Any]:

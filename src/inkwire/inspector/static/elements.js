@@ -27,14 +27,21 @@ function fill(element, ...children) {
 }
 
 const CONTROLS = "NUL SOH STX ETX EOT ENQ ACK BEL BS HT LF VT FF CR SO SI DLE DC1 DC2 DC3 DC4 NAK SYN ETB CAN EM SUB ESC FS GS RS US".split(" ");
-const INVISIBLE = /[\u202a-\u202e\u2066-\u2069\u200e\u200f\u061c\u2028\u2029\ufeff]/g;
+const JOINING = "\\p{Script=Arabic}\\p{Script=Syriac}\\p{Script=Devanagari}\\p{Script=Bengali}\\p{Script=Gurmukhi}\\p{Script=Gujarati}\\p{Script=Oriya}\\p{Script=Tamil}\\p{Script=Telugu}\\p{Script=Kannada}\\p{Script=Malayalam}\\p{Script=Sinhala}";
+/** What belongs to the picture of an emoji or the shape of a letter is seen; what else has no width is not. */
+const INVISIBLE = new RegExp(
+  `(?<=\\p{Emoji}\\p{Emoji_Modifier}?\\ufe0f?)\\u200d(?=\\p{Emoji})|(?<=\\p{Emoji})[\\ufe0e\\ufe0f]|(?<=[${JOINING}])[\\u200c\\u200d]|([\\p{Cf}\\p{Default_Ignorable_Code_Point}\\u2028\\u2029])`,
+  "gu",
+);
+const IS_PLAIN = /^[\n\t\x20-\x7e\u4e00-\u9fff\u3000-\u303f\uff01-\uff5e]*$/;
 
-/** Text that can be looked at: control characters by their names, invisible direction marks by their numbers. */
+/** Text that can be looked at: control characters by their names, characters without width by their numbers. */
 function visible(text) {
+  if (IS_PLAIN.test(text)) return text;
   return text
     .replace(/[\x00-\x08\x0b-\x1f\x7f]/g, (char) => `‹${CONTROLS[char.charCodeAt(0)] ?? "DEL"}›`)
     .replace(/[\x80-\x9f]/g, (char) => `‹${char.charCodeAt(0).toString(16).toUpperCase()}›`)
-    .replace(INVISIBLE, (char) => `‹U+${char.charCodeAt(0).toString(16).toUpperCase().padStart(4, "0")}›`);
+    .replace(INVISIBLE, (found, hidden) => (hidden ? `‹U+${hidden.codePointAt(0).toString(16).toUpperCase().padStart(4, "0")}›` : found));
 }
 
 const DECODER = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
@@ -118,21 +125,53 @@ function fold(title, make, open = false) {
   return element;
 }
 
-/** A JSON value, indented, strings shortened until they are asked for. */
-function jsonView(value, indent = 0) {
-  const pad = "  ".repeat(indent + 1);
-  if (typeof value === "string") return stringView(value);
-  if (value === null || typeof value !== "object") return h("span", { class: "literal" }, String(value));
-  const isList = Array.isArray(value);
-  const entries = isList ? value.map((item) => [null, item]) : Object.entries(value);
-  if (entries.length === 0) return h("span", {}, isList ? "[]" : "{}");
-  const inside = entries.map(([key, item], number) => [
-    pad,
-    key !== null && [h("span", { class: "key" }, visible(JSON.stringify(key))), ": "],
-    jsonView(item, indent + 1),
-    number < entries.length - 1 ? ",\n" : "\n",
-  ]);
-  return h("span", {}, isList ? "[\n" : "{\n", inside, "  ".repeat(indent), isList ? "]" : "}");
+/** A list of which only `most` items are made, the first or (`fromEnd`) the last; buttons make more. */
+function longList(list, items, make, { most = 100, fromEnd = false } = {}) {
+  const BLOCK = 400;
+  const show = (shown) => {
+    const [from, to] = fromEnd ? [items.length - shown, items.length] : [0, shown];
+    const left = items.length - shown;
+    const more = left > 0 && h(list.tagName === "OL" || list.tagName === "UL" ? "li" : "div", {}, h("button", { class: "more", onclick: () => show(Math.min(items.length, shown + BLOCK)) }, say("more", count(left))));
+    fill(list, fromEnd && more, items.slice(from, to).map(make), !fromEnd && more);
+  };
+  show(Math.min(most, items.length));
+  return list;
+}
+
+const JSON_TOKENS = /"(?:[^"\\]|\\.)*"|[{}[\],:]|[^\s{}[\],:"]+/gs;
+
+/** JSON text indented, its numbers as they are written; text that is no JSON as it is. */
+function jsonText(text) {
+  try {
+    JSON.parse(text);
+  } catch {
+    return longText(text, 0);
+  }
+  return longList(h("div", { class: "json" }), jsonLines(text), (tokens) => h("pre", {}, tokens.map(tokenView)), { most: 400 });
+}
+
+/** The lines of JSON text, each as its tokens. */
+function jsonLines(text) {
+  const tokens = text.match(JSON_TOKENS) ?? [];
+  const lines = [[]];
+  let depth = 0;
+  const begin = () => lines.push(["  ".repeat(Math.min(depth, 40))]);
+  tokens.forEach((token, at) => {
+    const isFirst = "{[".includes(tokens[at - 1]);
+    const isEnd = "}]".includes(token);
+    if (isEnd) depth -= 1;
+    if (isFirst !== isEnd) begin();
+    lines.at(-1).push(token[0] === '"' && tokens[at + 1] === ":" ? { key: token } : token);
+    if ("{[".includes(token)) depth += 1;
+    else if (token === ",") begin();
+  });
+  return lines;
+}
+
+function tokenView(token) {
+  if (token.key) return h("span", { class: "key" }, visible(token.key));
+  if (token[0] === '"') return stringView(JSON.parse(token));
+  return token === ":" ? ": " : /^[{}[\],]|^ *$/.test(token) ? token : h("span", { class: "literal" }, visible(token));
 }
 
 function stringView(value) {

@@ -95,15 +95,13 @@ class IssueList {
   }
 
   show() {
-    const LIMIT = 200;
     const sorted = this.sorted;
     fill(this.element, h("h2", {}, say("issues"), " ", h("span", { class: "count" }, count(sorted.length))),
       sorted.length === 0 && h("p", { class: "quiet" }, say("issues_none")),
-      h("ol", {}, sorted.slice(0, LIMIT).map((issue) => h("li", {},
+      longList(h("ol", {}), sorted, (issue) => h("li", {},
         h("button", { class: `issue ${this.severity(issue)}`, onclick: () => this.seek(issue.step) },
           h("span", { class: "tag" }, say(`severity_${this.severity(issue)}`)), h("b", {}, kindWords(issue.kind)),
           h("span", { class: "where" }, `${say("step")} ${count(issue.step + 1)}`),
-          issue.detail && h("span", { class: "detail" }, shortened(issue.detail, 300)))))),
-      sorted.length > LIMIT && h("p", { class: "quiet" }, `… ${count(sorted.length - LIMIT)}`));
+          issue.detail && h("span", { class: "detail" }, shortened(this.trace.said(issue.step, issue.detail), 300)))), { most: 200 }));
   }
 }

@@ -11,7 +11,7 @@ class Panels {
     this.held = this.panel("held");
     this.given = this.panel("given");
     this.code = compact ? null : this.codePanel();
-    this.element = h("div", { class: "panels", role: "group", "aria-label": say("panels") }, this.received.box, this.held.box, this.given.box);
+    this.element = h("div", { class: "panels", role: "group" }, this.received.box, this.held.box, this.given.box);
   }
 
   panel(name) {
@@ -35,6 +35,7 @@ class Panels {
   show(number) {
     this.at = number;
     const { trace } = this;
+    this.element.setAttribute("aria-label", say("panels"));
     for (const panel of [this.received, this.held, this.given]) {
       panel.title.textContent = say(panel.name);
       panel.about.textContent = say(`${panel.name}_about`);
@@ -96,12 +97,11 @@ class Panels {
     const told = step.fragments ?? [];
     const payload = this.trace.payload(number) ?? "";
     const name = step.frame.event ? ` · event: ${visible(step.frame.event)}` : "";
-    const says = told.length === 0 ? h("p", { class: "quiet" }, say("nothing_said"))
-      : told.map((fragment) => h("li", {}, h("b", {}, fragment.type), " ", fields(fragment)));
     return [
       payload.trimStart().startsWith("{") && fold(`${say("payload")}${name}`, () => jsonText(payload)),
       h("h3", {}, say("says")),
-      h("ul", { class: "fragments" }, says),
+      told.length === 0 ? h("p", { class: "quiet" }, say("nothing_said"))
+        : longList(h("ul", { class: "fragments" }), told, (fragment) => h("li", {}, h("b", {}, say(`says_${fragment.type}`)), " ", fields(fragment))),
     ];
   }
 
@@ -120,13 +120,14 @@ class Panels {
     ];
   }
 
-  /** All parts, or of very many those that changed in this step and the last ones. */
+  /** All parts, or of very many those that changed in this step and the last ones; the others can be opened. */
   partsOf(parts, number, isVoid) {
     const MOST = 24;
     const isTold = (part) => part.opened === number || part.sizes.changedAt(number) || part.names.changedAt(number) || part.index >= parts.length - MOST / 2;
-    const told = parts.length <= MOST ? parts : parts.filter(isTold).slice(0, MOST);
-    const left = parts.length - told.length;
-    return [left > 0 && h("p", { class: "quiet" }, say("more_parts", count(left))), told.map((part) => this.partOf(part, number, isVoid))];
+    const told = new Set(parts.length <= MOST ? parts : parts.filter(isTold).slice(-MOST));
+    const others = parts.filter((part) => !told.has(part));
+    const view = (part) => this.partOf(part, number, isVoid);
+    return [others.length > 0 && longList(h("div", { class: "others" }), others, view, { most: 0, fromEnd: true }), [...told].map(view)];
   }
 
   partOf(part, number, isVoid) {
@@ -143,7 +144,7 @@ class Panels {
         isVoid && h("span", { class: "tag bad" }, say("void")),
         isCall && !isVoid && h("span", { class: named?.announced ? "tag" : "tag warn" }, say(named?.announced ? "announced" : "held_back"))),
       isCall ? this.argumentsOf(part, number, fresh) : part.size > 0 && longText(part.textAt(number), fresh),
-      opaque && h("details", {}, h("summary", {}, Object.keys(opaque).map(visible).join(", ")), h("pre", {}, jsonView(opaque))));
+      opaque && fold(Object.keys(opaque).map(visible).join(", "), () => jsonText(JSON.stringify(opaque))));
   }
 
   argumentsOf(part, number, fresh) {
@@ -169,8 +170,8 @@ class Panels {
     return [
       h("p", { class: isComplete ? "signal yes" : "signal" }, say(isComplete ? "signal" : "no_signal_yet")),
       rows.length > 0 && h("dl", { class: "facts" }, rows),
-      warnings.length > 0 && [h("h3", {}, say("warnings")), h("ul", { class: "warnings" },
-        warnings.map(([, warning]) => h("li", {}, h("b", {}, kindWords(warning.kind)), " ", visible(warning.detail))))],
+      warnings.length > 0 && [h("h3", {}, say("warnings")), longList(h("ul", { class: "warnings" }), warnings,
+        ([step, warning]) => h("li", {}, h("b", {}, kindWords(warning.kind)), " ", visible(this.trace.said(step, warning.detail))), { most: 20, fromEnd: true })],
     ];
   }
 
@@ -181,7 +182,7 @@ class Panels {
     const events = step.events ?? [];
     return [
       h("h3", {}, say("shown")),
-      events.length === 0 ? h("p", { class: "quiet" }, say("nothing_shown")) : h("ol", { class: "events" }, events.map(eventView)),
+      events.length === 0 ? h("p", { class: "quiet" }, say("nothing_shown")) : longList(h("ol", { class: "events" }), events, (event) => eventView(event, (text) => this.trace.said(number, text))),
       h("h3", {}, say("to_loop")),
       this.loopOf(number),
     ];
@@ -193,18 +194,29 @@ class Panels {
     const step = at === null ? null : trace.steps[at];
     if (step === null) return h("p", { class: "quiet loop-nothing" }, say("nothing_given"));
     if (step.moment === "cancelled") return h("p", { class: "quiet loop-nothing" }, say("never_given"));
+    const said = (text) => trace.said(at, text);
     if (step.error && trace.isAskedAgain(step)) {
-      return [h("p", { class: "quiet loop-nothing" }, say("again_follows", step.attempt)), errorView(step.error)];
+      return [h("p", { class: "quiet loop-nothing" }, say("again_follows", step.attempt)), errorView(step.error, said)];
     }
-    if (step.error) return [h("p", { class: "ending bad" }, say("error_given")), errorView(step.error)];
+    if (step.error) return [h("p", { class: "ending bad" }, say("error_given")), errorView(step.error, said), this.partialOf(at)];
     const { message } = step;
     const calls = message.parts.filter((part) => part.type === "tool_call");
     return [
       h("p", { class: "ending good" }, say("message_given"), " ", h("code", {}, `message_end ${message.stop_reason}`)),
-      calls.slice(0, 50).map(verdictView),
-      calls.length > 50 && h("p", { class: "quiet" }, say("more_parts", count(calls.length - 50))),
-      fold("AssistantMessage", () => h("pre", {}, jsonView(message)), calls.length === 0),
+      longList(h("div", { class: "verdicts" }), calls, (call) => verdictView(call, said), { most: 50 }),
+      fold("AssistantMessage", () => jsonText(messageText(message)), calls.length === 0),
     ];
+  }
+
+  /** What had arrived when it ended in an error. */
+  partialOf(number) {
+    const parts = (this.trace.life(number)?.parts ?? []).filter((part) => part.size > 0 || part.names.at(number));
+    if (parts.length === 0) return h("p", { class: "quiet" }, say("nothing_arrived"));
+    return longList(h("div", { class: "partial" }), parts, (part) => {
+      const isCall = part.kind === "tool_call";
+      return h("div", {}, h("p", {}, h("b", {}, say(isCall ? "cut_call" : part.kind)), isCall && [" ", h("code", {}, visible(part.names.at(number)?.name || "?"))]),
+        h("pre", {}, shortened(part.textAt(number), 600)));
+    }, { most: 20 });
   }
 
   // ---- code --------------------------------------------------------------------------------------
@@ -237,7 +249,7 @@ class Panels {
 
 /** Bytes of the wire as text, the ends of lines to be seen. */
 function wireText(bytes) {
-  return visibleBytes(bytes).replaceAll("\n", "↵\n").replace(/\n$/, "");
+  return visibleBytes(bytes).replaceAll("\n", "↵\n");
 }
 
 function rawView(old, fresh) {
@@ -261,13 +273,13 @@ function headersView(headers) {
     h("pre", {}, entries.map(([name, value]) => `${visible(name)}: ${visible(value)}\n`)));
 }
 
-/** JSON text indented; text that is no JSON as it is. */
-function jsonText(text) {
-  try {
-    return h("pre", {}, jsonView(JSON.parse(text)));
-  } catch {
-    return longText(text, 0);
-  }
+/** The message as JSON text; its arguments are text already, as exact as a tool is given them. */
+function messageText(message) {
+  const parts = message.parts.map((part) => {
+    if (part.type !== "tool_call" || part.free_text || typeof part.arguments !== "string") return JSON.stringify(part);
+    return `${JSON.stringify({ ...part, arguments: undefined }).slice(0, -1)},"arguments":${part.arguments}}`;
+  });
+  return `{"parts":[${parts.join(",")}],${JSON.stringify({ ...message, parts: undefined }).slice(1)}`;
 }
 
 function fields(fragment) {
@@ -275,8 +287,8 @@ function fields(fragment) {
     .map(([name, value]) => h("span", { class: "field" }, h("i", {}, name), " ", shortened(typeof value === "string" ? value : JSON.stringify(value).slice(0, 200), 160)));
 }
 
-function eventView(event) {
-  const content = event.json_delta ?? event.text ?? event.reason ?? (event.type === "warning" ? `${event.kind} ${event.detail}` : "");
+function eventView(event, said) {
+  const content = event.json_delta ?? event.text ?? said(event.reason ?? (event.type === "warning" ? `${event.kind} ${event.detail}` : ""));
   const hue = "index" in event ? ` hue-${event.index % 6}` : "";
   return h("li", { class: `event ${event.type}${hue}` },
     h("b", {}, event.type), "index" in event && h("span", { class: "chip" }, event.index),
@@ -285,24 +297,25 @@ function eventView(event) {
     content !== "" && h("span", { class: "content" }, shortened(content, 400)));
 }
 
-function verdictView(call) {
-  const argument = call.arguments === null || call.arguments === undefined ? call.raw_arguments : JSON.stringify(call.arguments);
+function verdictView(call, said) {
+  const argument = call.arguments ?? call.raw_arguments;
   return h("div", { class: call.executable ? "verdict good" : "verdict bad" },
     h("p", {}, h("b", {}, say(call.executable ? "runs" : "refused")), " ", h("code", {}, visible(call.name || "?")), " ", h("code", { class: "id" }, visible(call.id))),
     h("pre", {}, shortened(argument, 600)),
-    call.refusal && h("p", { class: "reason" }, visible(call.refusal)));
+    call.refusal && h("p", { class: "reason" }, visible(said(call.refusal))));
 }
 
-function errorView(error) {
+function errorView(error, said) {
   const about = [error.kind, error.status && `HTTP ${error.status}`, error.code, error.retryable === true && "retryable"].filter(Boolean).join(" · ");
-  return h("div", { class: "verdict bad" }, h("p", {}, h("b", {}, error.class), " ", h("span", { class: "quiet" }, about)), h("p", { class: "reason" }, visible(error.message)));
+  return h("div", { class: "verdict bad" }, h("p", {}, h("b", {}, error.class), " ", h("span", { class: "quiet" }, about)), h("p", { class: "reason" }, visible(said(error.message))));
 }
 
-/** A node of the tree of known JSON; open ones end in a mark, new text is marked. */
-function treeView(node, step) {
+/** A node of the tree of known JSON; open ones end in a mark, new text is marked. Of very many entries the last are made, the others on demand. */
+function treeView(node, step, budget = { left: 300 }) {
+  budget.left -= 1;
   if (node === null) return h("span", { class: "quiet" }, "…");
   const isNew = node.step === step;
-  if (node.type === "value") return h("span", { class: isNew ? "literal new" : "literal" }, String(node.value));
+  if (node.type === "value") return h("span", { class: isNew ? "literal new" : "literal" }, node.text);
   const caret = node.open && h("span", { class: "caret", "aria-hidden": "true" }, "▌");
   if (node.type === "string") {
     const LIMIT = 1200;
@@ -313,8 +326,25 @@ function treeView(node, step) {
       fresh > 0 && h("mark", {}, visible(node.text.slice(border))), caret);
   }
   const isInnermost = !node.entries.at(-1)?.[1].open;
-  const rows = node.entries.map(([key, child]) => h("li", {}, key !== null && [h("span", { class: "key" }, visible(key)), ": "], treeView(child, step)));
-  return h("span", { class: "container" }, node.type === "object" ? "{" : "[", rows.length > 0 && h("ul", {}, rows), isInnermost && caret, !node.open && (node.type === "object" ? "}" : "]"));
+  const end = node.type === "object" ? "}" : "]";
+  return h("span", { class: "container" }, node.type === "object" ? "{" : "[", node.entries.length > 0 && entriesView(node, step, budget), isInnermost && caret, !node.open && end);
+}
+
+/** The entries from the last one backwards, as many as the budget allows: what is new is at the end. */
+function entriesView(node, step, budget) {
+  const list = h("ul", {});
+  const show = (from, allowed) => {
+    const rows = [];
+    let at = from;
+    for (; at > 0 && (allowed.left > 0 || rows.length === 0); at -= 1) {
+      const [key, child] = node.entries[at - 1];
+      rows.unshift(h("li", {}, key !== null && [h("span", { class: "key" }, visible(key)), ": "], treeView(child, step, allowed)));
+    }
+    const more = at > 0 && h("li", {}, h("button", { class: "more", onclick: () => { more.remove(); show(at, { left: 300 }); } }, say("more", count(at))));
+    list.prepend(...[more, ...rows].filter(Boolean));
+  };
+  show(node.entries.length, budget);
+  return list;
 }
 
 function functionView(found, ran, whole) {

@@ -104,7 +104,7 @@ class KnownTree {
 
   apply(op, step) {
     if (op === "{" || op === "[") {
-      const node = { type: op === "{" ? "object" : "array", entries: [], open: true, step };
+      const node = { type: op === "{" ? "object" : "array", entries: [], places: new Map(), open: true, step };
       this.put(node);
       this.stack.push(node);
     } else if (op === "}" || op === "]") {
@@ -123,8 +123,8 @@ class KnownTree {
       node.freshStep = step;
     } else if (op[0] === "e") {
       this.stack.pop().open = false;
-    } else if (op[0] === "v") {
-      this.put({ type: "value", value: op[1], step });
+    } else if (op[0] === "n" || op[0] === "v") {
+      this.put({ type: "value", text: String(op[1]), step });
     }
   }
 
@@ -134,9 +134,9 @@ class KnownTree {
     else if (parent.type === "array") parent.entries.push([null, node]);
     else {
       // As in Python's dict: a key that comes again keeps its place and takes the new value.
-      const known = parent.entries.find((entry) => entry[0] === this.key);
-      if (known) known[1] = node;
-      else parent.entries.push([this.key, node]);
+      const place = parent.places.get(this.key);
+      if (place !== undefined) parent.entries[place][1] = node;
+      else parent.places.set(this.key, parent.entries.push([this.key, node]) - 1);
     }
   }
 }
@@ -320,6 +320,12 @@ class Trace {
     return null;
   }
 
+  /** What the library says in this step, in the language that is chosen; what a service said stays as it is. */
+  said(number, text) {
+    if (language === "en") return text;
+    return Object.entries(this.steps[number]?.reasons ?? {}).reduce((told, [reason, words]) => told.replaceAll(reason, () => words), text);
+  }
+
   isAskedAgain(step) {
     return step.attempt < (this.calls.find((call) => call.number === step.call)?.attempts ?? 1);
   }
@@ -341,7 +347,7 @@ class Trace {
     if (step.waiting) return say("waits", count(step.waiting));
     const told = (step.fragments ?? []).filter((fragment) => fragment.type !== "origin").map(fragmentSummary);
     if (told.length > 0) return told.join(" · ");
-    if (step.moment === "read") return say("keep_alive");
+    if (step.moment === "read") return say(this.raw(number).fresh.every((byte) => byte === 10 || byte === 13) ? "blank" : "keep_alive");
     return step.moment === "frame" ? step.frame?.event || say("moment_frame") : say(`moment_${step.moment}`);
   }
 }
