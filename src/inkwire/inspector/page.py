@@ -134,7 +134,7 @@ def _fragment(fragment: Fragment) -> dict[str, Any]:
     fields: dict[str, Any] = {}
     for name in fragment.__struct_fields__:
         value = getattr(fragment, name)
-        if value not in (None, "", False):
+        if value is not None and value is not False and value != "":
             fields[name] = _plain(value) if isinstance(value, Mapping) else value
     if isinstance(fields.get("key"), (tuple, bytes)):
         fields["key"] = repr(fields["key"])

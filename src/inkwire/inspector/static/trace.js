@@ -339,7 +339,7 @@ class Trace {
     if (step.message) return `message_end ${step.message.stop_reason}`;
     if (events.length > 0) {
       const last = events.at(-1);
-      const content = last.json_delta ?? last.text ?? last.name ?? last.reason ?? last.kind ?? "";
+      const content = last.json_delta ?? last.text ?? last.name ?? (last.reason ? this.said(number, last.reason) : last.kind ?? "");
       const more = events.length > 1 ? ` (+${events.length - 1})` : "";
       const index = "index" in last ? ` ${last.index}` : "";
       return `${last.type}${index} ${shortened(content, length)}${more}`;
