@@ -9,7 +9,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("messages", "errors", "json_depth", "version"),
     ("events", "fragments"),
     ("framing", "partial_json"),
-    ("arguments",),
+    ("arguments", "gate"),
     ("assembler", "calls", "text_parts"),
     ("protocols",),
     ("pipeline", "captured", "recording", "json_schema"),

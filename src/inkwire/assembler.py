@@ -1,10 +1,7 @@
 """Fragments in; events and one checked message out. One assembler for every protocol.
 
 It opens parts in order of first appearance, shows what arrives, and judges at the end. What it shows is what it stores
-(law 3), each part's pieces wait in a list and are joined once (law 7), and a call is executable only by law 4:
-
-    the stream is whole · nothing of it was lost · its reason to stop is a normal one
-    · the call has a name · its arguments are one JSON object (a string for a free-text tool)
+(law 3), each part's pieces wait in a list and are joined once (law 7), and what may run is the gate's to say (law 4).
 
 A protocol that seems to need a branch in here is a sign to think again about its decoder.
 """
@@ -35,6 +32,7 @@ from inkwire.fragments import (
     UsageFragment,
     WarningFragment,
 )
+from inkwire.gate import is_milder, refusal_of, refusal_of_call
 from inkwire.messages import (
     AssistantMessage,
     OpaquePart,
@@ -49,28 +47,6 @@ from inkwire.messages import (
 from inkwire.text_parts import OpenText, tool_markup_in
 
 __all__ = ["Assembler", "Limits", "OpenOpaque"]
-
-_SEVERITY: dict[StopReason, int] = {
-    # Of several reasons the most severe counts; of equals the last.
-    "end_turn": 0,
-    "stop_sequence": 1,
-    "tool_use": 1,
-    "unknown": 2,
-    "pause_turn": 3,
-    "max_tokens": 4,
-    "context_window": 5,
-    "refusal": 6,
-    "content_filter": 7,
-}
-_NORMAL: frozenset[StopReason] = frozenset({"tool_use", "end_turn", "stop_sequence"})
-_REFUSALS: dict[StopReason, str] = {
-    "max_tokens": "the answer was cut at the output limit, so no call of it is known to be whole",
-    "context_window": "the answer was cut at the end of the context window, so no call of it is known to be whole",
-    "content_filter": "the answer was stopped by the provider's content filter",
-    "refusal": "the model refused to answer",
-    "pause_turn": "the turn was paused by the provider and is not over",
-    "unknown": "the answer stopped for a reason that is not known to be a normal one",
-}
 
 
 class Limits(msgspec.Struct, frozen=True):
@@ -308,7 +284,7 @@ class Assembler:
     # ---- endings -------------------------------------------------------------------------------
 
     def _on_finish(self, fragment: FinishFragment, out: list[Event]) -> None:
-        if self.stop is None or _SEVERITY[fragment.stop_reason] >= _SEVERITY[self.stop]:
+        if self.stop is None or not is_milder(fragment.stop_reason, self.stop):
             self.stop, self.raw_stop = fragment.stop_reason, mend_surrogates(fragment.raw)
 
     def _on_done(self, fragment: DoneFragment, out: list[Event]) -> None:
@@ -334,7 +310,8 @@ class Assembler:
             self._book.feed(CallFragment(key, arguments="\ufffd"), out)  # a half that stayed alone
         self._book.finish(out)
         stop = self._stop_reason()
-        message = self._message(stop, self._refusal(stop))
+        is_told = self.stop is not None or self._done_completes
+        message = self._message(stop, refusal_of(stop, raw=self.raw_stop, damaged=self.damaged, told=is_told))
         self._check(message)
         out.extend(self.warnings[before:])
         message = msgspec.structs.replace(message, warnings=tuple(self.warnings))
@@ -352,17 +329,6 @@ class Assembler:
                 self._warn("tool_calls_missing", "the service said that it calls a tool, but sent no call")
             return "tool_use" if self._book.calls else "end_turn"
         return stop
-
-    def _refusal(self, stop: StopReason) -> str | None:
-        """Why no call of this message may run, or None."""
-        if self.damaged:
-            return "a piece of the stream was lost, so no call of it is known to be whole"
-        if self.stop is None and not self._done_completes:
-            return "the stream gave no reason to stop, so no call of it is known to be whole"
-        if stop not in _NORMAL:
-            reason = _REFUSALS[stop]
-            return f"{reason} ({self.raw_stop})" if stop == "unknown" else reason
-        return None
 
     def _check(self, message: AssistantMessage) -> None:
         """Warn of oddities that only the whole message shows."""
@@ -407,28 +373,20 @@ class Assembler:
             kind = TextPart if part.kind == "text" else ReasoningPart
             return kind(part.text, _frozen(part.opaque))
         if isinstance(part, OpenCall):
-            return _call(part, refusal)
+            arguments, error, raw = part.arguments()
+            refusal = refusal or refusal_of_call(part.name, error)
+            return ToolCall(
+                id=part.id or part.wire_id,
+                name=part.name,
+                arguments=arguments,
+                arguments_error=error,
+                raw_arguments=raw,
+                executable=refusal is None,
+                refusal=refusal,
+                free_text=part.free_text,
+                opaque=_frozen(part.opaque),
+            )
         return OpaquePart(part.kind, _frozen(part.opaque))
-
-
-def _call(part: OpenCall, refusal: str | None) -> ToolCall:
-    arguments, error, raw = part.arguments()
-    if refusal is None and not part.name:
-        refusal = "the call has no name"
-    if refusal is None and error is not None:
-        cut = "the arguments are cut" if error.kind == "incomplete" else "the arguments are not one JSON object"
-        refusal = f"{cut}: {error.detail} (position {error.position})"
-    return ToolCall(
-        id=part.id or part.wire_id,
-        name=part.name,
-        arguments=arguments,
-        arguments_error=error,
-        raw_arguments=raw,
-        executable=refusal is None,
-        refusal=refusal,
-        free_text=part.free_text,
-        opaque=_frozen(part.opaque),
-    )
 
 
 def _frozen(opaque: dict[str, Any]) -> Mapping[str, Any] | None:

@@ -46,7 +46,7 @@ def test_the_end_lights_the_gate() -> None:
     tracer = Tracer()
     steps = list(tracer.feed(SCENARIOS["cut-at-limit"].exchanges()))
     ran = lit(tracer, steps[-1])
-    assert "if stop not in _NORMAL:" in ran["Assembler._refusal"]
+    assert "if stop not in _NORMAL:" in ran["refusal_of"]
 
 
 @pytest.mark.parametrize("name", list(SCENARIOS))

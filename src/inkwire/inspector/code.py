@@ -21,7 +21,7 @@ import inkwire
 __all__ = ["Function", "LineWatch"]
 
 _ROOT = Path(inkwire.__file__).parent
-_ROOMS = ("framing", "protocols", "pipeline.py", "calls.py", "text_parts.py", "assembler.py", "arguments.py")
+_ROOMS = ("framing", "protocols", "pipeline.py", "calls.py", "text_parts.py", "assembler.py", "arguments.py", "gate.py")
 """In the order in which bytes pass through them."""
 _LINES_A_FILE = 1 << 20
 
