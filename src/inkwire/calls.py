@@ -8,24 +8,27 @@ Which call does a fragment belong to? Services disagree on everything but this: 
    every call 0); another id without a name is an id that rotates, hence a continuation. A name without an id, when the
    call's text is already one object and the fragment brings another whole one, opens a new call, too.
 4. An unknown key: a new call, even if the id was seen before (two calls, one id).
-5. No key: a known id; else a new id or a name opens a call; else the call opened last goes on.
+5. No key: a known id; else a new id or a name opens a call; else the call opened last goes on. A name that is repeated
+   opens one only when the last call's object is whole.
 
 Sources of the deviations: the golden streams in tests/streams/chat and the cases in tests/cases/assembly.json.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from inkwire.arguments import mend_surrogates, parse_arguments
 from inkwire.events import Event, ToolCallDelta, ToolCallStart
 from inkwire.fragments import CallFragment, Key
 from inkwire.messages import ArgumentsError
-from inkwire.partial_json import classify
+from inkwire.partial_json import PartialJSON, classify
 
-__all__ = ["CallBook", "OpenCall"]
+__all__ = ["CallBook", "OpenCall", "tail"]
 
+_SURE_SIZE = 3
+"""Two equal pieces shorter than this (`{` and `{`) may also be what a model wrote."""
 _RESEND_RATIO = 4
 """A re-sent object may be written with other white space, up to this many times shorter than the first."""
 
@@ -37,6 +40,8 @@ class OpenCall:
         "_held",
         "_late",
         "_repeats",
+        "_scanned",
+        "_scanner",
         "dropped",
         "free_text",
         "id",
@@ -71,6 +76,8 @@ class OpenCall:
         self._late: list[str] = []
         self.snapshot: str | None = None
         """The last piece, while it may be that each piece holds all text so far, and may be that each goes on."""
+        self._scanner = PartialJSON()
+        self._scanned = 0
         self._repeats = False
         """It is certain that pieces hold all text so far."""
 
@@ -106,7 +113,7 @@ class OpenCall:
         # `{"x` + `{"x…` is no JSON, so no valid stream is hurt when the second replaces the first. But `{"x":` +
         # `{"x":…` may be an object in an object: such a piece goes on with the text, until more of them come.
         shown = self.shown
-        if len(shown) < 3 or not shown.startswith('{"') or not text.startswith(shown):
+        if not shown.startswith("{") or not text.startswith(shown) or (len(shown) < _SURE_SIZE and text == shown):
             return False
         if not self._repeats:
             self._repeats = classify(shown + text)[0] == "malformed"
@@ -153,6 +160,12 @@ class OpenCall:
             self.name = name
         elif name != self.name and not self.size and self.name not in known_names:
             self.name += name
+
+    def is_whole(self) -> bool:
+        """Whether the text so far is one whole JSON value; each character is looked at once, in all questions."""
+        self._scanner.feed(tail(self.pieces, self.size - self._scanned))
+        self._scanned = self.size
+        return self._scanner.broken is None and not self._scanner.incomplete
 
     def holds_object(self, like: str) -> bool:
         """Whether the text so far is one whole object; asked only when `like` is about as long, to stay linear."""
@@ -285,17 +298,23 @@ class CallBook:
         last = self.calls[-1] if self.calls else None
         if wire_id:
             known = self._by_id.get(wire_id)
-            if known is None and last is not None and not last.wire_id and not last.started and not name:
-                return last  # the id comes late
+            if known is None and last is not None and not last.wire_id and self._is_late_id(last, name):
+                return last
             return known
         if last is None or not name:
             return last
         if not last.name:
             return last  # the name comes late
-        # A name again with each piece: a piece that starts no object cannot open a call whose arguments are one.
-        if name == last.name and (last.repeats(fragment.arguments) or fragment.arguments.lstrip()[:1] not in ("", "{")):
-            return last
-        return None
+        # A name again with each piece: none opens a call before the last one's object is whole, and what starts no
+        # object never does. Should it have been another call, the text is no JSON any more and is refused.
+        if name != last.name:
+            return None
+        may_open = fragment.arguments.lstrip()[:1] in ("", "{") and last.is_whole()
+        return None if may_open and not last.repeats(fragment.arguments) else last
+
+    def _is_late_id(self, last: OpenCall, name: str) -> bool:
+        """Whether an id that is new may be that of the last call, which has none, and not open a call."""
+        return (not last.started and not name) or (name in ("", last.name) and not last.is_whole())
 
     def _open(self) -> OpenCall:
         call = OpenCall(len(self._parts))
@@ -327,6 +346,17 @@ class CallBook:
 
     def _generated(self) -> str:
         return self._unique(self._new_id(len(self._ids)))
+
+
+def tail(pieces: Sequence[str], size: int) -> str:
+    """The last `size` characters of the pieces."""
+    taken: list[str] = []
+    for piece in reversed(pieces):
+        if size <= 0:
+            break
+        taken.append(piece[-size:])
+        size -= len(piece)
+    return "".join(reversed(taken))
 
 
 def _present(value: str | None) -> str:

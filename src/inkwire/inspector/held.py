@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 import msgspec
 
 from inkwire.assembler import Assembler, OpenOpaque
-from inkwire.calls import OpenCall
+from inkwire.calls import OpenCall, tail
 from inkwire.events import Event, MessageEnd, ReasoningDelta, TextDelta, ToolCallDelta, ToolCallStart
 from inkwire.fragments import Fragment, OpaqueFragment, ReasoningFragment, TextFragment
 from inkwire.inspector.known import KnownJSON, Op
@@ -190,7 +190,7 @@ class Held:
                 self._unannounced.discard(index)
             yield PartNamed(index, *now)
         if call.size > seen.size:
-            text = _tail(call.pieces, call.size - seen.size)
+            text = tail(call.pieces, call.size - seen.size)
             seen.size = call.size
             yield PartGrew(index, text)
             if not call.free_text and seen.known.broken is None:
@@ -219,17 +219,6 @@ def _may_change_any(fragment: Fragment) -> bool:
     if isinstance(fragment, ReasoningFragment):
         return bool(fragment.opaque or fragment.append)
     return isinstance(fragment, OpaqueFragment) or (isinstance(fragment, TextFragment) and bool(fragment.opaque))
-
-
-def _tail(pieces: Sequence[str], size: int) -> str:
-    """The last `size` characters of the pieces."""
-    taken: list[str] = []
-    for piece in reversed(pieces):
-        if size <= 0:
-            break
-        taken.append(piece[-size:])
-        size -= len(piece)
-    return "".join(reversed(taken))
 
 
 def _size(opaque: Mapping[str, Any]) -> int:
