@@ -109,6 +109,8 @@ def test_pieces_behind_a_whole_text_repeat_it_or_are_refused() -> None:
     whole = CallFragment(0, arguments='{"p": 1}', whole=True)
     assert call_of(whole, '{"p"', ":1}")[0].arguments == {"p": 1}
     assert call_of(whole, "{}")[0].arguments == {"p": 1}
+    assert call_of(CallFragment(0, arguments="{}", whole=True), '{"p"', ": 1}")[0].arguments == {"p": 1}
+    assert not call_of(CallFragment(0, arguments="{}", whole=True), '{"p"')[0].executable
     assert not call_of(whole, '{"p": 2}')[0].executable
     assert not call_of(whole, "}")[0].executable
 

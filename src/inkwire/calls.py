@@ -27,6 +27,7 @@ from inkwire.partial_json import PartialJSON, classify
 
 __all__ = ["CallBook", "OpenCall", "tail"]
 
+_EMPTY = ("", "{}", "null")
 _SURE_SIZE = 3
 """Two equal pieces shorter than this (`{` and `{`) may also be what a model wrote."""
 _RESEND_RATIO = 4
@@ -139,7 +140,7 @@ class OpenCall:
         if not self.size:
             if text:
                 self._show(text, out)
-        elif text.strip() in ("", "{}", "null"):
+        elif text.strip() in _EMPTY:
             return  # a later empty object never replaces fuller arguments
         elif len(text) > self.size and text.startswith(self.shown):
             self._show(text[self.size :], out)
@@ -214,11 +215,12 @@ class OpenCall:
         return late
 
     def _candidates(self, shown: str) -> Iterator[str]:
-        yield from reversed(self.wholes)
+        late = "".join(self._late)
+        # An empty object says nothing against fuller arguments, whichever comes first.
+        yield from (whole for whole in reversed(self.wholes) if not (late and whole.strip() in _EMPTY))
         if self._repeats and self.snapshot is not None:
             yield self.snapshot
             return
-        late = "".join(self._late)
         if late:
             yield late
             yield shown + late
