@@ -139,6 +139,17 @@ def test_every_word_is_there_in_both_languages() -> None:
     assert asked <= set(keys.findall(english))
 
 
+def test_every_kind_of_warning_and_error_has_chinese_words() -> None:
+    words = static_bytes("words.js").decode()
+    chinese = words[words.index("const KIND_WORDS") :].split("  zh: {", 1)[1]
+    known = set(re.findall(r"^    (\w+):", chinese, re.MULTILINE))
+    contract = (Path(__file__).parents[2] / "docs" / "contract.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| (`\w+`(?: · `\w+`)*) \|", contract[contract.index("## Warnings") :], re.MULTILINE)
+    kinds = {kind for row in rows for kind in re.findall(r"`(\w+)`", row)}
+    assert len(kinds) > 10
+    assert kinds | {"incomplete", "remote", "protocol", "transport", "timeout", "limit"} <= known
+
+
 def test_notes_name_laws_that_exist() -> None:
     assert all(note.law is None or 1 <= note.law <= 7 for note in NOTES.values())
     assert all(note.words.en and note.words.zh for note in NOTES.values())
