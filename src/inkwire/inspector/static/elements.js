@@ -28,9 +28,17 @@ function fill(element, ...children) {
 
 const CONTROLS = "NUL SOH STX ETX EOT ENQ ACK BEL BS HT LF VT FF CR SO SI DLE DC1 DC2 DC3 DC4 NAK SYN ETB CAN EM SUB ESC FS GS RS US".split(" ");
 const JOINING = "\\p{Script=Arabic}\\p{Script=Syriac}\\p{Script=Devanagari}\\p{Script=Bengali}\\p{Script=Gurmukhi}\\p{Script=Gujarati}\\p{Script=Oriya}\\p{Script=Tamil}\\p{Script=Telugu}\\p{Script=Kannada}\\p{Script=Malayalam}\\p{Script=Sinhala}";
+const PICTURE = "\\p{Extended_Pictographic}";
 /** What belongs to the picture of an emoji or the shape of a letter is seen; what else has no width is not. */
 const INVISIBLE = new RegExp(
-  `(?<=\\p{Emoji}\\p{Emoji_Modifier}?\\ufe0f?)\\u200d(?=\\p{Emoji})|(?<=\\p{Emoji})[\\ufe0e\\ufe0f]|(?<=[${JOINING}])[\\u200c\\u200d]|([\\p{Cf}\\p{Default_Ignorable_Code_Point}\\u2028\\u2029])`,
+  [
+    `(?<=${PICTURE}\\p{Emoji_Modifier}?\\ufe0f?)\\u200d(?=${PICTURE})`,
+    `(?<=${PICTURE})[\\ufe0e\\ufe0f]|(?<=[0-9#*])\\ufe0f(?=\\u20e3)`, // a digit is an emoji by its properties; it looks so as a keycap only
+    "(?<=\\p{Ideographic})[\\ufe00-\\ufe02\\u{e0100}-\\u{e01ef}]",
+    `(?<=[${JOINING}])[\\u200c\\u200d]`,
+    "[\\u0600-\\u0605\\u06dd\\u070f\\u0890\\u0891\\u08e2\\u{110bd}\\u{110cd}]", // format characters that have a picture
+    "([\\p{Cf}\\p{Default_Ignorable_Code_Point}\\u2028\\u2029])",
+  ].join("|"),
   "gu",
 );
 const IS_PLAIN = /^[\n\t\x20-\x7e\u4e00-\u9fff\u3000-\u303f\uff01-\uff5e]*$/;
@@ -96,7 +104,26 @@ function count(value) {
 
 function shortened(text, length) {
   const line = visible(text.slice(0, length + 1)).replace(/\n/g, "⏎");
-  return line.length > length ? `${line.slice(0, length)}…` : line;
+  return line.length > length ? `${line.slice(0, place(line, length))}…` : line;
+}
+
+/** A place in a text, or the one before when it is in the middle of a character. */
+function place(text, at) {
+  return at > 0 && /[\ud800-\udbff]/.test(text[at - 1]) && /[\udc00-\udfff]/.test(text[at] ?? "") ? at - 1 : at;
+}
+
+/** The beginning of a text, and a button that shows all of it. */
+function cutText(text, length) {
+  const element = h("span", {}, shortened(text, length));
+  if (text.length > length) element.append(" ", h("button", { class: "more", onclick: () => keepFocus(element, () => fill(element, visible(text))) }, say("all", count(text.length))));
+  return element;
+}
+
+/** Runs what takes away the button in an element that has the focus; the scrolling box around it has it then. */
+function keepFocus(element, change) {
+  const box = element.contains(document.activeElement) ? element.closest("[tabindex]") : null;
+  change();
+  if (!document.activeElement?.isConnected || document.activeElement === document.body) box?.focus({ preventScroll: true });
 }
 
 /** Long text: its end, and a button that shows the rest. `fresh` characters at the end are marked as new. */
@@ -104,12 +131,12 @@ function longText(text, fresh, kind) {
   const LIMIT = 4000;
   const element = h("pre", { class: kind ?? "text" });
   const show = (whole) => {
-    const start = whole ? 0 : Math.max(0, text.length - Math.min(Math.max(LIMIT, fresh + 200), 2 * LIMIT));
+    const start = whole ? 0 : place(text, Math.max(0, text.length - Math.min(Math.max(LIMIT, fresh + 200), 2 * LIMIT)));
     const border = Math.max(start, text.length - fresh);
     const old = visible(text.slice(start, border));
     fill(
       element,
-      start > 0 && h("button", { class: "more", onclick: () => show(true) }, say("before", count(start))),
+      start > 0 && h("button", { class: "more", onclick: () => keepFocus(element, () => show(true)) }, say("before", count(start))),
       old,
       fresh > 0 && h("mark", {}, visible(text.slice(border))),
     );
@@ -128,26 +155,36 @@ function fold(title, make, open = false) {
 /** A list of which only `most` items are made, the first or (`fromEnd`) the last; buttons make more. */
 function longList(list, items, make, { most = 100, fromEnd = false } = {}) {
   const BLOCK = 400;
-  const show = (shown) => {
-    const [from, to] = fromEnd ? [items.length - shown, items.length] : [0, shown];
-    const left = items.length - shown;
-    const more = left > 0 && h(list.tagName === "OL" || list.tagName === "UL" ? "li" : "div", {}, h("button", { class: "more", onclick: () => show(Math.min(items.length, shown + BLOCK)) }, say("more", count(left))));
-    fill(list, fromEnd && more, items.slice(from, to).map(make), !fromEnd && more);
+  let shown = 0;
+  const button = h("button", { class: "more", onclick: () => keepFocus(list, () => show(BLOCK)) });
+  const more = h(list.tagName === "OL" || list.tagName === "UL" ? "li" : "div", {}, button);
+  const show = (size) => {
+    const to = Math.min(items.length, shown + size);
+    const made = (fromEnd ? items.slice(items.length - to, items.length - shown) : items.slice(shown, to)).map(make);
+    if (fromEnd) more.after(...made);
+    else more.before(...made);
+    shown = to;
+    button.textContent = say("more", count(items.length - shown));
+    if (shown === items.length) more.remove();
   };
-  show(Math.min(most, items.length));
+  list.append(more);
+  show(most);
   return list;
 }
 
-const JSON_TOKENS = /"(?:[^"\\]|\\.)*"|[{}[\],:]|[^\s{}[\],:"]+/gs;
+const JSON_TOKENS = /"(?:[^"\\]|\\.)*(?:"|\\?$)|[{}[\],:]|[^\s{}[\],:"]+/gs;
 
-/** JSON text indented, its numbers as they are written; text that is no JSON as it is. */
-function jsonText(text) {
+/** JSON text indented, its numbers as they are written; text that is no JSON as it is. `cut`: it has no end. */
+function jsonText(text, { cut = false } = {}) {
   try {
-    JSON.parse(text);
+    if (!cut) JSON.parse(text);
+    else if (!/^\s*[{[]/.test(text)) return longText(text, 0);
   } catch {
     return longText(text, 0);
   }
-  return longList(h("div", { class: "json" }), jsonLines(text), (tokens) => h("pre", {}, tokens.map(tokenView)), { most: 400 });
+  const lines = jsonLines(text);
+  if (cut) lines.push([{ note: say("cut_here") }]);
+  return longList(h("div", { class: "json" }), lines, (tokens) => h("pre", {}, tokens.map(tokenView)), { most: 400 });
 }
 
 /** The lines of JSON text, each as its tokens. */
@@ -170,7 +207,9 @@ function jsonLines(text) {
 
 function tokenView(token) {
   if (token.key) return h("span", { class: "key" }, visible(token.key));
-  if (token[0] === '"') return stringView(JSON.parse(token));
+  if (token.note) return h("span", { class: "quiet" }, token.note);
+  if (/^"([^"\\]|\\.)*"$/s.test(token)) return stringView(JSON.parse(token));
+  if (token[0] === '"') return h("span", { class: "string" }, cutText(token, 600));
   return token === ":" ? ": " : /^[{}[\],]|^ *$/.test(token) ? token : h("span", { class: "literal" }, visible(token));
 }
 
@@ -182,7 +221,7 @@ function stringView(value) {
     fill(element, text);
     return element;
   }
-  const more = h("button", { class: "more", onclick: () => fill(element, text) }, say("all", count(value.length)));
-  fill(element, `${text.slice(0, LIMIT)}…`, more);
+  const more = h("button", { class: "more", onclick: () => keepFocus(element, () => fill(element, text)) }, say("all", count(value.length)));
+  fill(element, `${text.slice(0, place(text, LIMIT))}…`, more);
   return element;
 }

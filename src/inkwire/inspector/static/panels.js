@@ -53,6 +53,10 @@ class Panels {
   lookAtNew() {
     for (const panel of [this.received, this.held, this.given]) {
       for (const text of panel.body.querySelectorAll("pre.text")) text.scrollTop = text.scrollHeight;
+      for (const tree of panel.body.querySelectorAll(".tree")) {
+        const last = [...tree.querySelectorAll("mark, .new, .caret")].at(-1)?.getBoundingClientRect();
+        if (last) tree.scrollTop += last.bottom - tree.getBoundingClientRect().bottom + 16;
+      }
       const fresh = panel.body.querySelector("mark, .new")?.closest(".part, .facts, .raw");
       const below = fresh ? fresh.offsetTop + fresh.offsetHeight - panel.body.offsetTop - panel.body.clientHeight : 0;
       panel.body.scrollTop = Math.max(0, Math.min(below + 16, fresh ? fresh.offsetTop - panel.body.offsetTop : 0));
@@ -86,7 +90,7 @@ class Panels {
     return [
       asked && h("p", { class: "line" }, h("b", {}, say("request")), " ", visible(asked)),
       headersView(exchange.request_headers),
-      exchange.request && fold(say("request_body", count(exchange.request_size)), () => jsonText(exchange.request)),
+      exchange.request && fold(say("request_body", count(exchange.request_size)), () => jsonText(exchange.request, { cut: [...exchange.request].length < exchange.request_size })),
       step.moment === "head" && h("p", { class: "line" }, h("b", {}, say("response")), ` HTTP ${exchange.status ?? 200} · ${exchange.protocol}`),
       headersView(exchange.headers),
     ];
@@ -215,7 +219,7 @@ class Panels {
     return longList(h("div", { class: "partial" }), parts, (part) => {
       const isCall = part.kind === "tool_call";
       return h("div", {}, h("p", {}, h("b", {}, say(isCall ? "cut_call" : part.kind)), isCall && [" ", h("code", {}, visible(part.names.at(number)?.name || "?"))]),
-        h("pre", {}, shortened(part.textAt(number), 600)));
+        h("pre", {}, cutText(part.textAt(number), 600)));
     }, { most: 20 });
   }
 
@@ -260,7 +264,7 @@ function rawView(old, fresh) {
     const now = whole ? fresh : fresh.subarray(0, LIMIT);
     const cut = old.length + fresh.length - before.length - now.length;
     fill(element, before.length > 0 && h("span", { class: "old" }, wireText(before)), h("mark", {}, wireText(now)),
-      cut > 0 && h("button", { class: "more", onclick: () => show(true) }, say("all", count(old.length + fresh.length))));
+      cut > 0 && h("button", { class: "more", onclick: () => keepFocus(element, () => show(true)) }, say("all", count(old.length + fresh.length))));
   };
   show(false);
   return element;
@@ -284,7 +288,12 @@ function messageText(message) {
 
 function fields(fragment) {
   return Object.entries(fragment).filter(([name]) => name !== "type")
-    .map(([name, value]) => h("span", { class: "field" }, h("i", {}, name), " ", shortened(typeof value === "string" ? value : JSON.stringify(value).slice(0, 200), 160)));
+    .map(([name, value]) => h("span", { class: "field" }, h("i", {}, fieldWords(name)), value !== true && " ", value !== true && shortened(typeof value === "string" ? value : JSON.stringify(value).slice(0, 200), 160)));
+}
+
+/** A fragment's field in words. */
+function fieldWords(name) {
+  return `field_${name}` in WORDS.en ? say(`field_${name}`) : say(name);
 }
 
 function eventView(event, said) {
@@ -294,14 +303,14 @@ function eventView(event, said) {
     h("b", {}, event.type), "index" in event && h("span", { class: "chip" }, event.index),
     event.name !== undefined && h("code", {}, visible(event.name)), event.id && h("code", { class: "id" }, visible(event.id)),
     event.delay_seconds !== undefined && ` ${event.delay_seconds} s `,
-    content !== "" && h("span", { class: "content" }, shortened(content, 400)));
+    content !== "" && h("span", { class: "content" }, cutText(content, 400)));
 }
 
 function verdictView(call, said) {
   const argument = call.arguments ?? call.raw_arguments;
   return h("div", { class: call.executable ? "verdict good" : "verdict bad" },
     h("p", {}, h("b", {}, say(call.executable ? "runs" : "refused")), " ", h("code", {}, visible(call.name || "?")), " ", h("code", { class: "id" }, visible(call.id))),
-    h("pre", {}, shortened(argument, 600)),
+    h("pre", {}, cutText(argument, 600)),
     call.refusal && h("p", { class: "reason" }, visible(said(call.refusal))));
 }
 
@@ -325,25 +334,31 @@ function treeView(node, step, budget = { left: 300 }) {
     return h("span", { class: "string" }, start > 0 && "… ", visible(node.text.slice(start, border)),
       fresh > 0 && h("mark", {}, visible(node.text.slice(border))), caret);
   }
-  const isInnermost = !node.entries.at(-1)?.[1].open;
+  const isInnermost = !node.last?.open;
   const end = node.type === "object" ? "}" : "]";
   return h("span", { class: "container" }, node.type === "object" ? "{" : "[", node.entries.length > 0 && entriesView(node, step, budget), isInnermost && caret, !node.open && end);
 }
 
-/** The entries from the last one backwards, as many as the budget allows: what is new is at the end. */
+/** The entries from the last one backwards, as many as the budget allows: what is new is at the end, or before the button when its key came again. */
 function entriesView(node, step, budget) {
+  const MOST_AGAIN = 20;
   const list = h("ul", {});
-  const show = (from, allowed) => {
+  const row = ([key, child], allowed) => h("li", {}, key !== null && [h("span", { class: "key" }, visible(key)), ": "], treeView(child, step, allowed));
+  const again = [...node.again].filter(([, child]) => child.step === step || child === node.last).slice(-MOST_AGAIN).map(([at]) => at);
+  const told = new Map(again.map((at) => [at, row(node.entries[at], budget)]));
+  let at = node.entries.length;
+  const button = h("button", { class: "more", onclick: () => keepFocus(list, () => show({ left: 300 })) });
+  const more = h("li", {}, button);
+  const show = (allowed) => {
     const rows = [];
-    let at = from;
-    for (; at > 0 && (allowed.left > 0 || rows.length === 0); at -= 1) {
-      const [key, child] = node.entries[at - 1];
-      rows.unshift(h("li", {}, key !== null && [h("span", { class: "key" }, visible(key)), ": "], treeView(child, step, allowed)));
-    }
-    const more = at > 0 && h("li", {}, h("button", { class: "more", onclick: () => { more.remove(); show(at, { left: 300 }); } }, say("more", count(at))));
-    list.prepend(...[more, ...rows].filter(Boolean));
+    for (; at > 0 && (allowed.left > 0 || rows.length === 0); at -= 1) rows.push(told.get(at - 1) ?? row(node.entries[at - 1], allowed));
+    more.after(...rows.reverse());
+    const left = at - again.filter((one) => one < at).length;
+    button.textContent = say("more", count(left));
+    if (left === 0) more.remove();
   };
-  show(node.entries.length, budget);
+  list.append(...told.values(), more);
+  show(budget);
   return list;
 }
 

@@ -104,7 +104,7 @@ class KnownTree {
 
   apply(op, step) {
     if (op === "{" || op === "[") {
-      const node = { type: op === "{" ? "object" : "array", entries: [], places: new Map(), open: true, step };
+      const node = { type: op === "{" ? "object" : "array", entries: [], places: new Map(), last: null, again: new Map(), open: true, step };
       this.put(node);
       this.stack.push(node);
     } else if (op === "}" || op === "]") {
@@ -130,13 +130,19 @@ class KnownTree {
 
   put(node) {
     const parent = this.stack.at(-1);
-    if (parent === undefined) this.root = node;
-    else if (parent.type === "array") parent.entries.push([null, node]);
+    if (parent === undefined) {
+      this.root = node;
+      return;
+    }
+    parent.last = node;
+    if (parent.type === "array") parent.entries.push([null, node]);
     else {
       // As in Python's dict: a key that comes again keeps its place and takes the new value.
       const place = parent.places.get(this.key);
-      if (place !== undefined) parent.entries[place][1] = node;
-      else parent.places.set(this.key, parent.entries.push([this.key, node]) - 1);
+      if (place !== undefined) {
+        parent.entries[place][1] = node;
+        parent.again.set(place, node);
+      } else parent.places.set(this.key, parent.entries.push([this.key, node]) - 1);
     }
   }
 }
@@ -186,6 +192,7 @@ class Trace {
     this.kinds = [];
     this.issues = [];
     this.calls = [];
+    this.attempts = new Map();
     this.bodies = new Map();
     this.bases = new Map();
     this.firstToken = null;
@@ -235,6 +242,7 @@ class Trace {
     if (call === undefined || call.number !== step.call) {
       this.calls.push({ number: step.call, from: number, attempts: step.attempt, exchange: step.exchange, end: null });
     } else call.attempts = step.attempt;
+    this.attempts.set(step.call, step.attempt);
     return life;
   }
 
@@ -327,7 +335,7 @@ class Trace {
   }
 
   isAskedAgain(step) {
-    return step.attempt < (this.calls.find((call) => call.number === step.call)?.attempts ?? 1);
+    return step.attempt < (this.attempts.get(step.call) ?? 1);
   }
 
   /** One line about a step. */
@@ -346,6 +354,7 @@ class Trace {
     }
     if (step.waiting) return say("waits", count(step.waiting));
     const told = (step.fragments ?? []).filter((fragment) => fragment.type !== "origin").map(fragmentSummary);
+    if (told.length > 4) return `${told.slice(0, 4).join(" · ")} (+${told.length - 4})`;
     if (told.length > 0) return told.join(" · ");
     if (step.moment === "read") return say(this.raw(number).fresh.every((byte) => byte === 10 || byte === 13) ? "blank" : "keep_alive");
     return step.moment === "frame" ? step.frame?.event || say("moment_frame") : say(`moment_${step.moment}`);
@@ -355,5 +364,5 @@ class Trace {
 function fragmentSummary(fragment) {
   if (fragment.type === "finish") return `finish_reason ${fragment.raw ?? fragment.stop_reason}`;
   if (fragment.type === "done") return `done ${fragment.signal ?? ""}`;
-  return fragment.type;
+  return say(`says_${fragment.type}`);
 }
