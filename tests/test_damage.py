@@ -10,10 +10,12 @@ import msgspec
 import pytest
 
 from inkwire import protocols
+from inkwire.errors import ServiceError, TransportError
 from inkwire.events import Event, MessageEnd, StreamWarning, ToolCallDelta
 from inkwire.messages import AssistantMessage
 from inkwire.pipeline import Pipeline
 from tests.case_notation import cut_every
+from tests.streams.framed import eventstream_message
 
 
 def sse(*payloads: Any) -> bytes:
@@ -56,7 +58,11 @@ LOST = json.dumps(piece("/tmp")).encode()
 DONE = b"data: [DONE]\n\n"
 
 
-@pytest.mark.parametrize("prefix", [" data: ", "\tdata: ", "Data: ", "data : ", "dat: ", "data= ", "", "  "])
+PREFIXES = [" data: ", "\tdata: ", "Data: ", "data : ", "dat: ", "data= ", "", "  "]
+PREFIXES += ["data; ", "data", "> data: ", '"data": ', "\ufeffdata: ", "\xa0data: ", f"{'x' * 40}: ", f"{'x' * 5000}: "]
+
+
+@pytest.mark.parametrize("prefix", PREFIXES, ids=lambda prefix: repr(prefix[:12]))
 def test_a_payload_behind_a_misspelt_field_closes_the_gate(prefix: str) -> None:
     message = message_of(FIRST + prefix.encode() + LOST + b"\n\n" + LAST + DONE)
     assert not message.executable_calls
@@ -64,7 +70,9 @@ def test_a_payload_behind_a_misspelt_field_closes_the_gate(prefix: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "line", ["X-Proxy: hit", "hello there", "data2: x", " data: [DONE]", "id : 7", "note: see (1)", ":{comment}"]
+    "line",
+    ["X-Proxy: hit", "hello there", "data2: x", " data: [DONE]", "id : 7", "note: see (1)", ":{comment}", "x\n" * 5000],
+    ids=lambda line: line[:16],
 )
 def test_other_lines_that_are_no_field_close_nothing(line: str) -> None:
     message = message_of(FIRST + line.encode() + b"\n\n" + LAST + DONE)
@@ -88,12 +96,78 @@ def test_a_payload_lost_at_the_end_closes_the_gate(tail: bytes) -> None:
     assert message.warnings
 
 
+@pytest.mark.parametrize("lines", [b"hello\n" * 1000, b"x" * 5000 + b"\n"], ids=["many", "long"])
+def test_a_payload_far_behind_other_lines_closes_the_gate(lines: bytes) -> None:
+    assert not message_of(FIRST + lines + b" data: " + LOST + b"\n\n" + LAST + DONE).executable_calls
+    assert not message_of(FIRST + LAST + lines + LOST).executable_calls
+
+
+TAILS = [b'data: {"choices":[{"index":0,"delta":{"tool_', LOST + b"\n", b" data: " + LOST]
+
+
+@pytest.mark.parametrize("tail", TAILS)
+def test_a_payload_lost_with_the_connection_closes_the_gate(tail: bytes) -> None:
+    message = lost_after(FIRST + LAST + tail)
+    assert message.stop_reason == "tool_use"
+    assert not message.executable_calls
+
+
+@pytest.mark.parametrize("tail", [b"", b"data: [DO", b"data: [DONE]", b": ping"])
+def test_a_connection_lost_between_payloads_closes_nothing(tail: bytes) -> None:
+    assert lost_after(FIRST + LAST + tail).executable_calls
+
+
+def lost_after(body: bytes) -> AssistantMessage:
+    pipeline = Pipeline(protocols.get("chat"))
+    events = [*pipeline.feed(body), *pipeline.lost(TransportError("the connection was lost"))]
+    assert pipeline.error is None
+    assert isinstance(events[-1], MessageEnd)
+    return events[-1].message
+
+
+def test_an_error_that_came_whole_before_the_connection_was_lost_is_told() -> None:
+    pipeline = Pipeline(protocols.get("chat"))
+    pipeline.feed(FIRST + LAST + b'data: {"error":{"message":"overloaded"}}')
+    pipeline.lost(TransportError("the connection was lost"))
+    assert isinstance(pipeline.error, ServiceError)
+
+
+@pytest.mark.parametrize("cut", [1, 7, 40])
+def test_a_cut_binary_message_behind_the_stop_closes_the_gate(cut: int) -> None:
+    body = b"".join(
+        eventstream_message(kind, json.dumps(payload).encode())
+        for kind, payload in (
+            ("messageStart", {"role": "assistant"}),
+            ("contentBlockStart", {"contentBlockIndex": 0, "start": {"toolUse": {"toolUseId": "c", "name": "write"}}}),
+            ("contentBlockDelta", {"contentBlockIndex": 0, "delta": {"toolUse": {"input": "{}"}}}),
+            ("messageStop", {"stopReason": "tool_use"}),
+            ("metadata", {"usage": {"inputTokens": 1, "outputTokens": 1}}),
+        )
+    )
+    assert message_of(body, protocol="bedrock").executable_calls
+    assert message_of(body + b"\r\n", protocol="bedrock").executable_calls
+    message = message_of(body[:-cut], protocol="bedrock")
+    assert not message.executable_calls
+    assert [warning.kind for warning in message.warnings] == ["cut_tail"]
+
+
+@pytest.mark.parametrize(("end", "runs"), [(b"]", True), (b"", True), (b",", False), (b",\r\n", False), (b",{", False)])
+def test_an_array_that_promised_another_element_closes_the_gate(end: bytes, runs: bool) -> None:
+    call = {"functionCall": {"name": "write", "args": {"path": "x"}}}
+    first = json.dumps({"candidates": [{"content": {"parts": [call]}, "finishReason": "STOP"}]}).encode()
+    message = message_of(b"[" + first + end, protocol="gemini")
+    assert bool(message.executable_calls) == runs
+    assert [warning.kind for warning in message.warnings] == ([] if runs else ["cut_tail"])
+
+
 @pytest.mark.parametrize("tail", [b"", b"\n", b"data: [DO", b"data: ", b": bye\n", b"<!-- cached -->\n"])
 def test_an_end_that_lost_nothing_closes_nothing(tail: bytes) -> None:
     assert message_of(FIRST + LAST + tail).executable_calls
 
 
-@pytest.mark.parametrize("rest", [b'\n{"error":{"message":"x"}}', b" [1]"])
+@pytest.mark.parametrize(
+    "rest", [b'\n{"error":{"message":"x"}}', b" [1]", b' x {"error":{"message":"x"}}', b"x" * 5000 + b'{"error":"x"}']
+)
 def test_what_follows_a_document_closes_the_gate(rest: bytes) -> None:
     call = {"id": "a", "type": "function", "function": {"name": "write", "arguments": "{}"}}
     document = {"choices": [{"index": 0, "message": {"tool_calls": [call]}, "finish_reason": "tool_calls"}]}
@@ -182,6 +256,22 @@ def test_a_number_that_no_float_holds_is_refused(number: str) -> None:
     call = message_of(sse(piece(f'{{"n":{number}}}', id="c"), choice({}, "tool_calls")) + DONE).calls[0]
     assert not call.executable
     assert call.arguments_error is not None
+
+
+@pytest.mark.parametrize("number", ["1e999", "-1e999", "[1, 2e400]", "NaN"])
+def test_a_number_that_no_float_holds_is_refused_in_an_object_too(number: str) -> None:
+    arguments = '{"name":"w","arguments":{"n":NUMBER}}'
+    call = f'{{"id":"c","function":{arguments}}}'
+    choice = f'{{"index":0,"delta":{{"tool_calls":[{call}]}},"finish_reason":"tool_calls"}}'
+    part = '{"functionCall":{"name":"w","args":{"n":NUMBER}}}'
+    bodies = {
+        "chat": f'data: {{"choices":[{choice}]}}\n\n',
+        "ollama": f'{{"message":{{"tool_calls":[{call}]}},"done":true,"done_reason":"stop"}}\n',
+        "gemini": f'data: {{"candidates":[{{"content":{{"parts":[{part}]}},"finishReason":"STOP"}}]}}\n\n',
+    }
+    for protocol, body in bodies.items():
+        call_made = message_of(body.replace("NUMBER", number).encode(), protocol=protocol).calls[0]
+        assert (call_made.executable, call_made.arguments) == (False, None), protocol
 
 
 def test_many_empty_objects_before_the_real_one_cost_no_square() -> None:

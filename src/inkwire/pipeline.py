@@ -8,7 +8,6 @@ waits in `error`. So cuts do not matter (law 1), and a stream ends in exactly on
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import Final
 
@@ -42,8 +41,6 @@ _REFUSED_BYTES: Final = 1024
 
 _BLANKS: Final = b" \t\r\n"
 _BOM: Final = b"\xef\xbb\xbf"
-_LIKE_PAYLOAD: Final = re.compile(rb"\s*(?:[\w .-]{1,32}[:=]\s*)?[\[\]{}]")
-"""A line that holds JSON, perhaps behind a field's name that is misspelt or indented (`Data: {`, ` data: {`)."""
 _UNEXPECTED: Final = (TypeError, ValueError, LookupError, AttributeError, ArithmeticError, RecursionError)
 """What a payload of a shape that no service was seen to send may raise in a decoder."""
 
@@ -150,20 +147,17 @@ class Pipeline:
         return self._assembler.ended
 
     def lost(self, error: ModelError) -> list[Event]:
-        """The connection broke, or a timer ran out: after completion that is no error."""
-        if self.complete and not self.ended:
-            out: list[Event] = []
-            self._finish_decoding(out)
-            return [*out, *self._assembler.finish()]
-        if not self.ended:
-            self._assembler.fail(error)
+        """The connection broke, or a timer ran out: after completion that is no error, but the end of the body."""
+        if self.complete or self.ended:
+            return self.finish()
+        self._assembler.fail(error)
         return []
 
     def _read(self, frames: Sequence[Frame], out: list[Event]) -> None:
         decoder, assembler = self._decoder, self._assembler
         for frame in frames:
             if frame.stray:
-                self._judge_stray(frame.stray, out)
+                self._warn_of_stray(frame.stray, out)
             if self._raw and frame.data:
                 out.append(RawEvent(frame.event, frame.text))
             try:
@@ -232,8 +226,12 @@ class Pipeline:
             elif self.complete:
                 what = f"the body ends in mid-payload: {excerpt(frame.data)}"
                 self._warn("cut_tail", what, out, damage=not SENTINEL.startswith(frame.data.strip()))
-        if framer is not None and framer.unframed and self.complete:  # of an incomplete stream the error tells
-            self._judge_stray(framer.unframed, out)
+        if framer is None or not self.complete:  # of an incomplete stream the error tells
+            return
+        if framer.is_cut:
+            self._warn("cut_tail", "the body ends where a payload was begun", out, damage=True)
+        if framer.unframed:
+            self._warn_of_stray(framer.unframed, out)
 
     def _finish_decoding(self, out: list[Event]) -> None:
         try:
@@ -265,15 +263,10 @@ class Pipeline:
                 )
             )
 
-    def _judge_stray(self, stray: bytes, out: list[Event]) -> None:
+    def _warn_of_stray(self, stray: bytes, out: list[Event]) -> None:
         """Lines that are no field may be skipped, as the standard asks, unless they look like a payload."""
-        if any(_LIKE_PAYLOAD.match(line) and not line.endswith(SENTINEL) for line in stray.split(b"\n")):
-            self._warn(
-                "stray_payload",
-                f"lines outside of any event look like a lost payload: {excerpt(stray)}",
-                out,
-                damage=True,
-            )
+        what = f"lines outside of any event look like a lost payload: {excerpt(stray)}"
+        self._warn("stray_payload", what, out, damage=True)
 
     def _warn(self, kind: str, detail: str, out: list[Event], *, damage: bool = False) -> None:
         out.extend(self._assembler.feed([WarningFragment(kind, detail, damage)]))

@@ -8,13 +8,14 @@ frames are handed out first.
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
 from typing import Final
 
 from inkwire.errors import LimitExceededError, ProtocolError
 from inkwire.framing.frame import Frame
 
-__all__ = ["DEFAULT_MAX_EVENT_BYTES", "STRAY_BYTES", "ByteOrderMark", "Framer"]
+__all__ = ["DEFAULT_MAX_EVENT_BYTES", "STRAY_BYTES", "ByteOrderMark", "Framer", "is_like_payload"]
 
 DEFAULT_MAX_EVENT_BYTES: Final = 32 * 1024 * 1024
 """Base64 images and tool results of several MiB are real; an endless line must still end."""
@@ -23,6 +24,7 @@ STRAY_BYTES: Final = 4096
 """How much is kept of bytes that belong to no frame, to explain a failure."""
 
 _BOM: Final = b"\xef\xbb\xbf"
+_LIKE_ARRAY: Final = re.compile(rb"\s*(?:[\w .-]{1,32}[:=]\s*)?[\[\]](?!DONE\])")
 
 
 class Framer(ABC):
@@ -60,8 +62,13 @@ class Framer(ABC):
 
     @property
     def unframed(self) -> bytes:
-        """Bytes behind the last frame that belong to none, the first 4 KiB: perhaps a lost payload."""
+        """What stands behind the last frame, belongs to none and looks like a lost payload; its first 4 KiB."""
         return b""
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether a payload was begun or promised of which `finish()` can give nothing."""
+        return False
 
     @abstractmethod
     def _feed(self, data: bytes, frames: list[Frame]) -> None: ...
@@ -97,3 +104,8 @@ class ByteOrderMark:
         self.done = True
         held, self._held = self._held, b""
         return held
+
+
+def is_like_payload(line: bytes) -> bool:
+    """Whether a line that is no field holds JSON, however its field's name is spelt: braces anywhere, or an array."""
+    return b"{" in line or b"}" in line or _LIKE_ARRAY.match(line) is not None

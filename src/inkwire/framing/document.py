@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from inkwire.framing.base import DEFAULT_MAX_EVENT_BYTES, STRAY_BYTES, ByteOrderMark, Framer
+from inkwire.framing.base import DEFAULT_MAX_EVENT_BYTES, STRAY_BYTES, ByteOrderMark, Framer, is_like_payload
 from inkwire.framing.frame import Frame
 
 __all__ = ["JSONDocumentFramer"]
@@ -32,6 +32,10 @@ class JSONDocumentFramer(Framer):
         """Whether the document's closing bracket came."""
         self._bom = ByteOrderMark()
         self._stray = bytearray()
+        self._has_braces = False
+        """Whether a brace follows the document, however far behind."""
+        self._is_promised = False
+        """Whether a comma said that another element comes."""
         self._payload = bytearray()
         self._begun = False
         self._is_array = False
@@ -47,8 +51,14 @@ class JSONDocumentFramer(Framer):
 
     @property
     def unframed(self) -> bytes:
-        """What follows the document."""
-        return self.stray
+        """What follows the document, if any of it looks like a payload."""
+        is_lost = self._has_braces or any(is_like_payload(line) for line in self.stray.splitlines())
+        return self.stray if is_lost else b""
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether the array ends behind a comma, so that an element is missing."""
+        return self._is_promised
 
     def _feed(self, data: bytes, frames: list[Frame]) -> None:
         if not self._bom.done:
@@ -68,6 +78,7 @@ class JSONDocumentFramer(Framer):
 
     def _finish(self, frames: list[Frame]) -> None:
         self._payload += self._bom.finish()
+        self._is_promised = self._is_promised and not self._payload
         self._give(frames)
 
     def _scan(self, data: bytes, at: int, frames: list[Frame]) -> int:
@@ -85,6 +96,7 @@ class JSONDocumentFramer(Framer):
             self._take(data, at, found.start())
             self._give(frames)
             self.complete = byte == b"]"
+            self._is_promised = byte == b","
             return end
         self._take(data, at, end)
         if byte == b'"':
@@ -131,4 +143,5 @@ class JSONDocumentFramer(Framer):
     def _keep_stray(self, rest: bytes) -> None:
         if not self._stray:
             rest = rest.lstrip(b" \t\r\n")
+        self._has_braces = self._has_braces or b"{" in rest or b"}" in rest
         self._stray += rest[: STRAY_BYTES - len(self._stray)]

@@ -56,6 +56,11 @@ class EventStreamFramer(Framer):
         """Bytes of a message that is not whole yet; more than 0 after `finish()` means that the body was cut."""
         return len(self._buffer)
 
+    @property
+    def is_cut(self) -> bool:
+        """Whether the body ends inside a message; white space behind the last one is none."""
+        return bool(self._buffer.strip())
+
     def _feed(self, data: bytes, frames: list[Frame]) -> None:
         self._buffer += data
         while len(self._buffer) >= self._wanted:

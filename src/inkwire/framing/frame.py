@@ -21,7 +21,7 @@ class Frame(msgspec.Struct, frozen=True, gc=False):
     """The reconnection time in milliseconds of the event's own block, if it had one."""
 
     stray: bytes = b""
-    """Lines since the frame before that were no field of an event (SSE), the first 4 KiB: perhaps a lost payload."""
+    """Lines since the frame before that were no field (SSE) and look like a lost payload; the first 4 KiB."""
 
     @property
     def text(self) -> str:

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from inkwire.framing.base import DEFAULT_MAX_EVENT_BYTES, STRAY_BYTES, ByteOrderMark, Framer
+from inkwire.framing.base import DEFAULT_MAX_EVENT_BYTES, STRAY_BYTES, ByteOrderMark, Framer, is_like_payload
 from inkwire.framing.frame import Frame
 
 __all__ = ["SSEFramer"]
@@ -61,7 +61,7 @@ class SSEFramer(Framer):
 
     @property
     def unframed(self) -> bytes:
-        """Lines that are no field since the last frame."""
+        """Lines since the last frame that are no field and look like a lost payload."""
         return self._since_frame
 
     def _feed(self, data: bytes, frames: list[Frame]) -> None:
@@ -166,5 +166,5 @@ class SSEFramer(Framer):
         room = STRAY_BYTES - len(self._stray)
         if room > 0:
             self._stray += (b"\n" + line if self._stray else line)[:room]
-        if len(self._since_frame) < STRAY_BYTES:
+        if len(self._since_frame) < STRAY_BYTES and is_like_payload(line):
             self._since_frame = (self._since_frame + b"\n" + line if self._since_frame else line)[:STRAY_BYTES]

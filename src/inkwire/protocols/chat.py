@@ -9,7 +9,6 @@ Source: the OpenAI API reference, "Chat Completions: streaming"; the deviations 
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, Literal
 
@@ -35,6 +34,7 @@ from inkwire.protocols.chat_usage import find_usage
 from inkwire.protocols.payload import is_sentinel, read_object
 from inkwire.protocols.service_errors import in_payload
 from inkwire.protocols.text_quirks import with_text_quirks
+from inkwire.protocols.values import argument_text
 
 __all__ = ["PROTOCOL", "ChatDecoder"]
 
@@ -346,19 +346,11 @@ def _call(entry: Mapping[str, Any], key: int | str | None) -> CallFragment:
         id=_text(entry.get("id")),
         name=_text(said.get("name")),
         # An object is never a piece: it is the whole.
-        arguments=arguments if is_text else "" if arguments is None else _as_json(arguments),
+        arguments=argument_text(arguments),
         whole=not is_text and arguments is not None,
         free_text=free_text,
         opaque=extra or None,
     )
-
-
-def _as_json(value: Any) -> str:
-    """As compact as msgspec writes it; half a surrogate pair, which UTF-8 cannot hold, escaped."""
-    try:
-        return msgspec.json.encode(value).decode()
-    except UnicodeEncodeError:
-        return json.dumps(value, separators=(",", ":"))
 
 
 def _text(value: Any) -> str | None:
