@@ -6,7 +6,7 @@ A module may import its own layer and those below it. ARCHITECTURE.md explains t
 from __future__ import annotations
 
 LAYERS: tuple[tuple[str, ...], ...] = (
-    ("messages", "errors", "json_depth", "version"),
+    ("messages", "errors", "json_depth", "surrogates", "version"),
     ("events", "fragments"),
     ("framing", "partial_json"),
     ("arguments", "gate"),
@@ -28,7 +28,16 @@ LAYERS: tuple[tuple[str, ...], ...] = (
 
 NARROWER: dict[str, tuple[str, ...]] = {
     # A protocol says what the wire said; putting it together is for the layers around it.
-    "protocols": ("messages", "errors", "events", "fragments", "framing.frame", "json_depth", "protocols"),
+    "protocols": (
+        "messages",
+        "errors",
+        "events",
+        "fragments",
+        "framing.frame",
+        "json_depth",
+        "surrogates",
+        "protocols",
+    ),
 }
 
 SOCKET_MODULES = ("aiohttp", "aiohttp_socks", "http.client", "http.server", "socket", "ssl", "urllib.request")

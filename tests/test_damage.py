@@ -14,6 +14,7 @@ from inkwire.errors import ServiceError, TransportError
 from inkwire.events import Event, MessageEnd, StreamWarning, ToolCallDelta
 from inkwire.messages import AssistantMessage
 from inkwire.pipeline import Pipeline
+from inkwire.protocols.service_errors import from_response, request_id_of
 from tests.case_notation import cut_every
 from tests.streams.framed import eventstream_message
 
@@ -299,6 +300,37 @@ def test_reasoning_details_in_many_pieces_are_joined_in_order(end: str) -> None:
     assert opaque is not None
     texts = [entry["text"].split() for entry in opaque["reasoning_details"]]
     assert texts == [[str(number) for number in range(300) if number % 3 == index] for index in range(3)]
+
+
+ERRORS = [
+    {"error": {"message": "no \ud800", "code": "\ud800", "type": "\ud800"}, "request_id": "\ud800"},
+    {"error": "\ud800"},
+    {"type": "error", "error": {"type": "\ud800", "message": "no"}},
+    {"candidates": [{"finishReason": "MALFORMED_FUNCTION_CALL", "finishMessage": "no \ud800"}]},
+]
+
+
+@pytest.mark.parametrize("payload", ERRORS, ids=lambda payload: next(iter(payload)))
+@pytest.mark.parametrize("protocol", ["chat", "responses", "anthropic", "gemini", "ollama"])
+def test_half_a_character_in_an_error_can_still_be_written_down(protocol: str, payload: Any) -> None:
+    body = json.dumps(payload).encode() + b"\n" if protocol == "ollama" else sse(payload)
+    _, pipeline = run([body], protocol)
+    error = pipeline.error
+    assert error is not None
+    msgspec.json.encode([error.message, error.code, error.request_id, error.partial])
+
+
+def test_bad_bytes_in_a_header_can_still_be_written_down() -> None:
+    header = b"req-\xff".decode("utf-8", "surrogateescape")
+    assert from_response(500, {"x-request-id": header}, b"").request_id == "req-\ufffd"
+    assert request_id_of({"x-request-id": header}) == "req-\ufffd"
+
+
+@pytest.mark.parametrize("number", ["1e999", "NaN", "-1e999"])
+def test_a_count_that_is_no_number_is_not_known(number: str) -> None:
+    usage = f'data: {{"choices":[],"usage":{{"prompt_tokens":{number},"completion_tokens":3}}}}\n\n'
+    message = message_of(FIRST + LAST + usage.encode() + DONE)
+    assert (message.usage.input_tokens, message.usage.output_tokens) == (None, 3)
 
 
 def test_a_block_of_an_unknown_kind_can_be_written_down() -> None:

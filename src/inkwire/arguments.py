@@ -17,14 +17,14 @@ from typing import Any, NoReturn
 from inkwire.json_depth import MAX_DEPTH, json_depth
 from inkwire.messages import ArgumentsError
 from inkwire.partial_json import classify
+from inkwire.surrogates import has_surrogates, mend_surrogates
 
-__all__ = ["mend_surrogates", "parse_arguments"]
+__all__ = ["parse_arguments"]
 
 _MARKUP = r"(?:\s|</[\w:.-]+>|<\|[^|<>]{0,40}\|>|<｜[^｜<>]{0,40}｜>|```)*+"
 _DROPPED = re.compile(rf"{_MARKUP}\}}?{_MARKUP}")
 """What may follow the object: markup that leaked out of a chat template, and one closer too many."""
 _EMPTY_OBJECTS = re.compile(r"(?:\{\s*\}\s*)+(?=\{)")
-_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def _refuse_constant(name: str) -> NoReturn:
@@ -67,7 +67,7 @@ def parse_arguments(raw: str) -> tuple[dict[str, Any] | None, ArgumentsError | N
         return None, ArgumentsError("malformed", f"more text after the object: {rest[:60]!r}", start + end), ""
     if text.count("{") + text.count("[") > MAX_DEPTH and json_depth(value) > MAX_DEPTH:
         return None, ArgumentsError("malformed", f"nested deeper than {MAX_DEPTH} levels", start), ""
-    if "\\ud" in text or "\\uD" in text or _SURROGATE.search(text):
+    if "\\ud" in text or "\\uD" in text or has_surrogates(text):
         value = mend_surrogates(value)
     return value, None, dropped + rest
 
@@ -95,14 +95,3 @@ def _why(text: str, start: int, cause: ValueError) -> ArgumentsError:
 def _kind(value: Any) -> str:
     names = {list: "an array", str: "a string", bool: "a boolean", type(None): "null"}
     return names.get(type(value), "a number")
-
-
-def mend_surrogates(value: Any) -> Any:
-    """The value with each half of a surrogate pair that stands alone replaced by U+FFFD."""
-    if isinstance(value, str):
-        return value if value.isascii() else _SURROGATE.sub("\ufffd", value)
-    if isinstance(value, list):
-        return [mend_surrogates(item) for item in value]
-    if isinstance(value, dict):
-        return {mend_surrogates(key): mend_surrogates(item) for key, item in value.items()}
-    return value

@@ -13,7 +13,6 @@ from typing import Any
 
 import msgspec
 
-from inkwire.arguments import mend_surrogates
 from inkwire.calls import CallBook, OpenCall
 from inkwire.errors import IncompleteStreamError, LimitExceededError, ModelError
 from inkwire.events import Event, MessageEnd, ReasoningDelta, StreamReset, TextDelta
@@ -44,6 +43,7 @@ from inkwire.messages import (
     ToolCall,
     Usage,
 )
+from inkwire.surrogates import mend_surrogates
 from inkwire.text_parts import OpenText, tool_markup_in
 
 __all__ = ["Assembler", "Limits", "OpenOpaque"]

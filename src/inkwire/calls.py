@@ -19,11 +19,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from inkwire.arguments import mend_surrogates, parse_arguments
+from inkwire.arguments import parse_arguments
 from inkwire.events import Event, ToolCallDelta, ToolCallStart
 from inkwire.fragments import CallFragment, Key
 from inkwire.messages import ArgumentsError
 from inkwire.partial_json import PartialJSON, classify
+from inkwire.surrogates import mend_surrogates
 
 __all__ = ["CallBook", "OpenCall", "tail"]
 

@@ -23,6 +23,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar, Literal, TypeAlias
 
+from inkwire.surrogates import mend_surrogates
+
 if TYPE_CHECKING:
     from inkwire.messages import AssistantMessage
 
@@ -81,13 +83,13 @@ class ModelError(InkwireError):
         committed: bool = False,
         partial: AssistantMessage | None = None,
     ) -> None:
-        super().__init__(message)
-        self.message = message
+        self.message: str = mend_surrogates(message)
+        super().__init__(self.message)
         self.status = status
         """The HTTP status, or the one that the service's in-stream error stands for."""
-        self.code = code
+        self.code: str | None = mend_surrogates(code)
         """The service's own code or error type."""
-        self.request_id = request_id
+        self.request_id: str | None = mend_surrogates(request_id)
         self.retryable = retryable
         """True: asking again may help. False: it will not. None: unknown."""
         self.retry_after = retry_after
@@ -166,7 +168,7 @@ class ProtocolError(ModelError):
         super().__init__(
             message, status=status, code=code, retryable=retryable, phase="body", committed=committed, partial=partial
         )
-        self.excerpt = excerpt
+        self.excerpt: str = mend_surrogates(excerpt)
         """The start of the bytes that could not be read, as text."""
 
 

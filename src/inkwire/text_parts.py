@@ -11,10 +11,10 @@ import re
 from typing import Any
 
 from inkwire.fragments import Key
+from inkwire.surrogates import mend_surrogates
 
 __all__ = ["OpenText", "tool_markup_in"]
 
-_SURROGATE = re.compile("[\ud800-\udfff]")
 _MARKUP = (
     "<tool_call>",
     "<function=",
@@ -78,7 +78,7 @@ class OpenText:
             self.opaque[key] = have + piece
 
     def _missing(self, whole: str) -> str:
-        whole = _SURROGATE.sub("\ufffd", whole) if not whole.isascii() else whole
+        whole = mend_surrogates(whole)
         shown = self.text
         if whole.startswith(shown):
             return whole[len(shown) :]
@@ -95,7 +95,7 @@ class OpenText:
         if "\ud800" <= text[-1] <= "\udbff":
             text, self.half = text[:-1], text[-1]
         joined = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
-        return _SURROGATE.sub("\ufffd", joined)
+        return str(mend_surrogates(joined))
 
 
 def tool_markup_in(text: str) -> str | None:

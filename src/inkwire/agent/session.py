@@ -25,10 +25,10 @@ from pathlib import Path
 import msgspec
 
 from inkwire.agent.events import Compaction, MessageRecorded, Recorded
-from inkwire.arguments import mend_surrogates
 from inkwire.errors import ConfigurationError
 from inkwire.messages import Message, UserMessage
 from inkwire.partial_json import classify
+from inkwire.surrogates import mend_surrogates
 
 __all__ = ["Session", "SessionInfo", "SessionStore"]
 

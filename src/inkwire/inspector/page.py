@@ -13,7 +13,6 @@ from typing import Any
 
 import msgspec
 
-from inkwire.arguments import mend_surrogates
 from inkwire.errors import ModelError
 from inkwire.events import Event, MessageEnd, Retrying, StreamReset
 from inkwire.fragments import FailureFragment, Fragment
@@ -26,6 +25,7 @@ from inkwire.inspector.trace import Step, Tracer
 from inkwire.messages import AssistantMessage
 from inkwire.recording import Exchange
 from inkwire.recording.keys import url_without_keys, without_keys
+from inkwire.surrogates import mend_surrogates
 
 __all__ = ["ChunkWriter", "note_words"]
 

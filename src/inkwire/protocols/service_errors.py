@@ -22,6 +22,7 @@ from inkwire.errors import (
     ServiceError,
 )
 from inkwire.protocols.payload import read_value
+from inkwire.surrogates import mend_surrogates
 
 __all__ = ["from_response", "in_payload", "request_id_of"]
 
@@ -165,12 +166,11 @@ def from_response(status: int, headers: Mapping[str, str], body: bytes) -> Servi
     for a wait are the transport's to read.
     """
     lower = {key.lower(): value for key, value in headers.items()}
-    request_id = next((lower[name] for name in _REQUEST_ID_HEADERS if lower.get(name)), None)
     found = _describe(_document(body)) or _Words(message=_plain(body, lower.get("content-type", "")))
     if not found.message:
         where = f" (it points to {lower['location']})" if 300 <= status < 400 and lower.get("location") else ""
         found.message = f"the service answered with status {status} and no reason{where}"
-    found.request_id = request_id or found.request_id
+    found.request_id = request_id_of(headers) or found.request_id
     return _build(found, status)
 
 
@@ -183,7 +183,8 @@ def in_payload(payload: Mapping[str, Any], event: str = "") -> ServiceError | No
 def request_id_of(headers: Mapping[str, str]) -> str | None:
     """The service's name for this request, under any of the headers in use."""
     lower = {key.lower(): value for key, value in headers.items()}
-    return next((lower[name] for name in _REQUEST_ID_HEADERS if lower.get(name)), None)
+    said = next((lower[name] for name in _REQUEST_ID_HEADERS if lower.get(name)), None)
+    return None if said is None else str(mend_surrogates(said))  # a header's bad bytes come as halves
 
 
 class _Words:
@@ -299,7 +300,7 @@ def _build(words: _Words, status: int | None) -> ServiceError:
     cause, meant = _judge(words, status)
     kind, retryable = _CAUSES[cause] if cause else (ServiceError, None)
     return kind(
-        words.message[:_MAX_WORDS].encode("utf-8", "replace").decode(),
+        words.message[:_MAX_WORDS],
         status=status or meant,
         code=_code(words.codes),
         request_id=words.request_id,

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
 
-from inkwire.arguments import mend_surrogates
 from inkwire.errors import ToolError
 from inkwire.messages import ImagePart
+from inkwire.surrogates import mend_surrogates
 from inkwire.tools.base import ToolContext, ToolResult, tool
 from inkwire.tools.paths import read_bytes, reading, relative, resolve, writing
 from inkwire.tools.text import TextFile, decode, write_atomically
