@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,9 +11,9 @@ import msgspec
 import pytest
 
 from inkwire import protocols
-from inkwire.errors import ServiceError, TransportError
+from inkwire.errors import LimitExceededError, ServiceError, TransportError
 from inkwire.events import Event, MessageEnd, StreamWarning, ToolCallDelta
-from inkwire.messages import AssistantMessage
+from inkwire.messages import AssistantMessage, ReasoningPart
 from inkwire.pipeline import Pipeline
 from inkwire.protocols.service_errors import from_response, request_id_of
 from tests.case_notation import cut_every
@@ -331,6 +332,60 @@ def test_a_count_that_is_no_number_is_not_known(number: str) -> None:
     usage = f'data: {{"choices":[],"usage":{{"prompt_tokens":{number},"completion_tokens":3}}}}\n\n'
     message = message_of(FIRST + LAST + usage.encode() + DONE)
     assert (message.usage.input_tokens, message.usage.output_tokens) == (None, 3)
+
+
+def item(kind: str, name: str, text: str) -> dict[str, Any]:
+    place = {"item_id": "i", "output_index": 0, "content_index": 0}
+    return {"type": f"response.{kind}", **place, name: text}
+
+
+def thinking(kind: str, text: str) -> dict[str, Any]:
+    return {"type": "content_block_delta", "index": 0, "delta": {"type": f"{kind}_delta", kind: text}}
+
+
+THINKING = {"type": "content_block_start", "index": 0, "content_block": {"type": "thinking", "thinking": ""}}
+
+
+def grown(shape: str, n: int) -> tuple[str, bytes]:
+    match shape:
+        case "signature":
+            return "anthropic", sse(THINKING, *(thinking("signature", f"{at:0100}") for at in range(n)))
+        case "name":
+            return "chat", sse(
+                *(choice({"tool_calls": [{"index": 0, "function": {"name": f"{at:06}"}}]}) for at in range(n))
+            )
+        case _:
+            delta, done = item(f"{shape}.delta", "delta", "abcdefgh" * 20), item(f"{shape}.done", "text", "a")
+            return "responses", sse(*([delta, done] * n))
+
+
+@pytest.mark.parametrize("shape", ["signature", "name", "output_text", "reasoning_text"])
+def test_what_grows_in_pieces_costs_no_square(shape: str) -> None:
+    def cost(n: int) -> float:
+        protocol, body = grown(shape, n)
+        started = time.process_time()
+        run([body], protocol)
+        return time.process_time() - started
+
+    # A square would be 16 times; the best of some tries, for the machine has other things to do.
+    assert any(cost(40_000) < 8 * cost(10_000) for _ in range(3))
+
+
+def test_a_name_that_never_ends_is_a_limit() -> None:
+    _, pipeline = run([grown("name", 20_000)[1]])
+    assert isinstance(pipeline.error, LimitExceededError)
+    assert "name" in pipeline.error.message
+
+
+@pytest.mark.parametrize("repeated", [False, True])
+def test_a_signature_in_pieces_is_joined_and_told_once(repeated: bool) -> None:
+    pieces = ["ab", "", "cd", "ef", *(["abcdef"] if repeated else [])]
+    stop = {"type": "message_delta", "delta": {"stop_reason": "end_turn"}}
+    body = sse(THINKING, *(thinking("signature", piece) for piece in pieces), stop, {"type": "message_stop"})
+    part = message_of(body, protocol="anthropic").parts[0]
+    assert isinstance(part, ReasoningPart)
+    assert part.opaque is not None
+    assert part.opaque["signature"] == "abcdef"
 
 
 def test_a_block_of_an_unknown_kind_can_be_written_down() -> None:

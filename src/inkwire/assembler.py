@@ -48,6 +48,9 @@ from inkwire.text_parts import OpenText, tool_markup_in
 
 __all__ = ["Assembler", "Limits", "OpenOpaque"]
 
+_LONGEST_NAME = 64 * 1024
+"""Of a call, in characters: services allow 128; one that grows without end would cost a square."""
+
 
 class Limits(msgspec.Struct, frozen=True):
     """What one model call may bring at most (law 7); passing a limit is a `LimitExceededError`."""
@@ -67,6 +70,10 @@ class OpenOpaque:
     def __init__(self, kind: str) -> None:
         self.kind = kind
         self.opaque: dict[str, Any] = {}
+
+    def merge(self, opaque: Mapping[str, Any]) -> None:
+        """Values that came later; they replace those of their names."""
+        self.opaque.update(opaque)
 
 
 def _numbered_id(seed: str) -> Callable[[int], str]:
@@ -194,7 +201,7 @@ class Assembler:
         elif text:
             part.pieces.append(text)
         if fragment.opaque is not None:
-            part.opaque.update(fragment.opaque)
+            part.merge(fragment.opaque)
         if text:
             self._size += len(text)
             self.committed = True
@@ -209,7 +216,7 @@ class Assembler:
             part = self._text_part("reasoning", key)
         text = part.take(fragment.text, fragment.whole)
         if fragment.opaque:
-            part.opaque.update(fragment.opaque)
+            part.merge(fragment.opaque)
         for key, piece in (fragment.append or {}).items():
             part.append(key, piece)
         if text:
@@ -236,6 +243,8 @@ class Assembler:
             self.committed = True
         if len(self._book.calls) > self._limits.calls:
             self.fail(self._limit(f"more than {self._limits.calls:,} calls in one message"))
+        elif fragment.name and self._book.longest_name > _LONGEST_NAME:
+            self.fail(_passed(f"a call's name is longer than {_LONGEST_NAME:,} characters"))
 
     def _whole_characters(self, fragment: CallFragment) -> CallFragment:
         """The fragment without half a surrogate pair: a first half waits for the second, another becomes U+FFFD."""
@@ -255,10 +264,10 @@ class Assembler:
             self.parts.append(known)
             if key is not None:
                 self._by_key["opaque", key] = known
-        known.opaque.update(fragment.opaque)
+        known.merge(fragment.opaque)
 
     def _limit(self, what: str) -> LimitExceededError:
-        return LimitExceededError(f"{what}; raise the limit if this is meant to be", retryable=False, phase="body")
+        return _passed(f"{what}; raise the limit if this is meant to be")
 
     # ---- facts ---------------------------------------------------------------------------------
 
@@ -391,3 +400,7 @@ class Assembler:
 
 def _frozen(opaque: dict[str, Any]) -> Mapping[str, Any] | None:
     return dict(mend_surrogates(opaque)) or None
+
+
+def _passed(what: str) -> LimitExceededError:
+    return LimitExceededError(what, retryable=False, phase="body")

@@ -240,6 +240,7 @@ class CallBook:
         self._by_id: dict[str, OpenCall] = {}
         self._ids: set[str] = set()
         self.calls: list[OpenCall] = []
+        self.longest_name = 0
 
     def feed(self, fragment: CallFragment, out: list[Event]) -> bool:
         """Take a fragment; False when it says nothing of any call (a ghost)."""
@@ -272,6 +273,7 @@ class CallBook:
         is_resend = bool((wire_id or name) and call.repeats(fragment.arguments))
         if name:
             call.take_name(name, self._tools)
+            self.longest_name = max(self.longest_name, len(call.name))
         call.free_text = call.free_text or fragment.free_text
         _merge(call.opaque, fragment.opaque)
         if fragment.whole:

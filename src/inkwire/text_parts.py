@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping
 from typing import Any
 
 from inkwire.fragments import Key
@@ -34,16 +35,19 @@ _LONGEST_CALL_TEXT = 64 * 1024
 class OpenText:
     """A text or reasoning part while it arrives."""
 
-    __slots__ = ("differs", "half", "index", "key", "kind", "opaque", "pieces")
+    __slots__ = ("_appended", "_counted", "_opaque", "_size", "differs", "half", "index", "key", "kind", "pieces")
 
     def __init__(self, kind: str, index: int, key: Key) -> None:
         self.kind = kind
         self.index = index
         self.key = key
-        self.opaque: dict[str, Any] = {}
+        self._opaque: dict[str, Any] = {}
+        self._appended: dict[str, _Appended] = {}
         self.differs = False
         self.pieces: list[str] = []
         """What was shown; the assembler appends plain pieces itself, so their lengths are counted when asked for."""
+        self._counted = self._size = 0
+        """How many of the pieces were counted, and their length."""
         self.half = ""
 
     @property
@@ -51,7 +55,23 @@ class OpenText:
         """All that was shown, joined."""
         if len(self.pieces) > 1:
             self.pieces = ["".join(self.pieces)]
+            self._counted = self._size = 0
         return self.pieces[0] if self.pieces else ""
+
+    @property
+    def size(self) -> int:
+        """The length of what was shown; each piece is counted once."""
+        self._size += sum(map(len, self.pieces[self._counted :]))
+        self._counted = len(self.pieces)
+        return self._size
+
+    @property
+    def opaque(self) -> dict[str, Any]:
+        """What must go back verbatim, with the appended strings joined."""
+        for key, appended in self._appended.items():
+            if appended.size:
+                self._opaque[key] = appended.join()
+        return self._opaque
 
     def take(self, text: str, whole: bool) -> str:
         """A piece, or the authoritative whole; gives what is new to show."""
@@ -73,15 +93,22 @@ class OpenText:
 
     def append(self, key: str, piece: str) -> None:
         """A piece of an opaque string such as a signature; the whole once more is ignored."""
-        have = self.opaque.get(key, "")
-        if piece != have:
-            self.opaque[key] = have + piece
+        if key not in self._appended:
+            have = self._opaque.get(key)
+            self._appended[key] = _Appended(have if isinstance(have, str) else "")
+        if piece:
+            self._appended[key].add(piece)
+
+    def merge(self, opaque: Mapping[str, Any]) -> None:
+        """Opaque values; one of an appended string takes its place."""
+        for key in self._appended.keys() & opaque.keys():
+            del self._appended[key]
+        self._opaque.update(opaque)
 
     def _missing(self, whole: str) -> str:
         whole = mend_surrogates(whole)
-        shown = self.text
-        if whole.startswith(shown):
-            return whole[len(shown) :]
+        if len(whole) >= self.size and whole.startswith(self.text):  # joined only for a whole that is as long
+            return str(whole[self.size :])
         self.differs = True
         return ""
 
@@ -96,6 +123,28 @@ class OpenText:
             text, self.half = text[:-1], text[-1]
         joined = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
         return str(mend_surrogates(joined))
+
+
+class _Appended:
+    """An opaque string that arrives in pieces."""
+
+    __slots__ = ("pieces", "size")
+
+    def __init__(self, start: str) -> None:
+        self.pieces = [start]
+        self.size = len(start)
+
+    def add(self, piece: str) -> None:
+        """Take a piece; the whole once more is ignored."""
+        if len(piece) != self.size or piece != self.join():
+            self.pieces.append(piece)
+            self.size += len(piece)
+
+    def join(self) -> str:
+        """All of it."""
+        if len(self.pieces) > 1:
+            self.pieces = ["".join(self.pieces)]
+        return self.pieces[0]
 
 
 def tool_markup_in(text: str) -> str | None:

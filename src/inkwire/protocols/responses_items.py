@@ -21,12 +21,25 @@ from inkwire.protocols.values import string
 __all__ = ["CALL_KINDS", "Item", "ItemBook"]
 
 CALL_KINDS = ("function_call", "custom_tool_call")
+_DIFFERS = (WarningFragment("text_differs", "the final reasoning text differs from the pieces shown"),)
 
 
 class Item:
     """One output item while it arrives."""
 
-    __slots__ = ("_paragraph", "_paragraphs", "announced", "call_id", "done", "id", "index", "key", "kind", "name")
+    __slots__ = (
+        "_paragraph",
+        "_paragraphs",
+        "_sizes",
+        "announced",
+        "call_id",
+        "done",
+        "id",
+        "index",
+        "key",
+        "kind",
+        "name",
+    )
 
     def __init__(self, key: int, kind: str) -> None:
         self.key = key
@@ -38,6 +51,7 @@ class Item:
         self.announced = False
         self.done = False
         self._paragraphs: dict[tuple[str, int], list[str]] = {}
+        self._sizes: dict[tuple[str, int], int] = {}
         self._paragraph: tuple[str, int] | None = None
 
     def read(self, place: tuple[str, int], text: str, whole: bool) -> Sequence[Fragment]:
@@ -46,17 +60,21 @@ class Item:
         `place` is the paragraph's channel (`summary` or `content`) and number; a blank line parts the paragraphs.
         """
         pieces = self._paragraphs.setdefault(place, [])
-        if whole:
+        size = self._sizes.get(place, 0)
+        if whole and text:
+            if len(text) < size:
+                return _DIFFERS  # before the pieces are joined: that is for a whole that is as long
             shown = "".join(pieces)
             pieces[:] = [shown]
-            if not text or text == shown:
+            if text == shown:
                 return ()
             if not text.startswith(shown) or (shown and self._paragraph != place):
-                return (WarningFragment("text_differs", "the final reasoning text differs from the pieces shown"),)
+                return _DIFFERS
             text = text[len(shown) :]
         if not text:
             return ()
         pieces.append(text)
+        self._sizes[place] = size + len(text)
         parted = self._paragraph not in (None, place)
         self._paragraph = place
         return (ReasoningFragment(f"\n\n{text}" if parted else text, self.key),)
