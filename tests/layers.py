@@ -6,7 +6,7 @@ A module may import its own layer and those below it. ARCHITECTURE.md explains t
 from __future__ import annotations
 
 LAYERS: tuple[tuple[str, ...], ...] = (
-    ("messages", "errors", "json_depth", "surrogates", "version"),
+    ("messages", "errors", "json_depth", "limits", "surrogates", "version"),
     ("events", "fragments"),
     ("framing", "partial_json"),
     ("arguments", "gate"),

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import pytest
 
-from inkwire.assembler import Assembler, Limits
+from inkwire.assembler import Assembler
 from inkwire.events import Event, MessageEnd, TextDelta, ToolCallDelta, ToolCallStart
 from inkwire.fragments import (
     CallFragment,
@@ -17,6 +17,7 @@ from inkwire.fragments import (
     TextFragment,
     UsageFragment,
 )
+from inkwire.limits import Limits
 from inkwire.messages import AssistantMessage, ReasoningPart, TextPart, Usage
 
 FINISH = FinishFragment("tool_use", "tool_calls")

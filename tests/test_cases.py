@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from inkwire import protocols
-from inkwire.assembler import Limits
 from inkwire.errors import ModelError
 from inkwire.events import MessageEnd
+from inkwire.limits import Limits
 from inkwire.messages import AssistantMessage, ToolCall
 from inkwire.pipeline import Pipeline
 from tests.case_notation import load_cases, read_bytes

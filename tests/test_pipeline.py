@@ -7,9 +7,9 @@ import json
 import pytest
 
 from inkwire import protocols
-from inkwire.assembler import Limits
 from inkwire.errors import LimitExceededError, ProtocolError, ServiceError, TransportError
 from inkwire.events import MessageEnd, RawEvent, StreamWarning, TextDelta
+from inkwire.limits import Limits
 from inkwire.pipeline import Pipeline
 from inkwire.protocols.base import DecodeOptions
 

@@ -23,6 +23,7 @@ from inkwire.events import (
     ToolCallDelta,
     ToolCallStart,
 )
+from inkwire.limits import Limits
 from inkwire.messages import (
     ArgumentsError,
     AssistantMessage,
@@ -43,7 +44,7 @@ from inkwire.messages import (
     UserMessage,
 )
 from inkwire.partial_json import PartialJSON
-from inkwire.pipeline import Limits, Pipeline
+from inkwire.pipeline import Pipeline
 from inkwire.stream import ModelStream
 from inkwire.sync import SyncClient
 from inkwire.version import __version__

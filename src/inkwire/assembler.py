@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 
 from inkwire.calls import CallBook, OpenCall
-from inkwire.errors import IncompleteStreamError, LimitExceededError, ModelError
+from inkwire.errors import IncompleteStreamError, ModelError
 from inkwire.events import Event, MessageEnd, ReasoningDelta, StreamReset, TextDelta
 from inkwire.fragments import (
     CallFragment,
@@ -32,6 +32,7 @@ from inkwire.fragments import (
     WarningFragment,
 )
 from inkwire.gate import is_milder, refusal_of, refusal_of_call
+from inkwire.limits import LONGEST_NAME, Limits, limit_passed
 from inkwire.messages import (
     AssistantMessage,
     OpaquePart,
@@ -46,20 +47,7 @@ from inkwire.messages import (
 from inkwire.surrogates import mend_surrogates
 from inkwire.text_parts import OpenText, tool_markup_in
 
-__all__ = ["Assembler", "Limits", "OpenOpaque"]
-
-_LONGEST_NAME = 64 * 1024
-"""Of a call, in characters: services allow 128; one that grows without end would cost a square."""
-
-
-class Limits(msgspec.Struct, frozen=True):
-    """What one model call may bring at most (law 7); passing a limit is a `LimitExceededError`."""
-
-    event_bytes: int = 32 * 1024 * 1024
-    message_bytes: int = 256 * 1024 * 1024
-    """Text, reasoning and arguments of one message, in characters."""
-    calls: int = 1_000
-    error_body_bytes: int = 64 * 1024
+__all__ = ["Assembler", "OpenOpaque"]
 
 
 class OpenOpaque:
@@ -156,7 +144,7 @@ class Assembler:
                 break
             handlers[type(fragment)](fragment, out)
         if self._size > self._message_limit:
-            self.fail(self._limit(f"the message is longer than {self._message_limit:,} characters"))
+            self.fail(limit_passed(f"the message is longer than {self._message_limit:,} characters"))
         return out
 
     def finish(self) -> list[Event]:
@@ -242,9 +230,9 @@ class Assembler:
         if len(out) > shown:
             self.committed = True
         if len(self._book.calls) > self._limits.calls:
-            self.fail(self._limit(f"more than {self._limits.calls:,} calls in one message"))
-        elif fragment.name and self._book.longest_name > _LONGEST_NAME:
-            self.fail(_passed(f"a call's name is longer than {_LONGEST_NAME:,} characters"))
+            self.fail(limit_passed(f"more than {self._limits.calls:,} calls in one message"))
+        elif fragment.name and self._book.longest_name > LONGEST_NAME:
+            self.fail(limit_passed(f"a call's name is longer than {LONGEST_NAME:,} characters", can_be_raised=False))
 
     def _whole_characters(self, fragment: CallFragment) -> CallFragment:
         """The fragment without half a surrogate pair: a first half waits for the second, another becomes U+FFFD."""
@@ -265,9 +253,6 @@ class Assembler:
             if key is not None:
                 self._by_key["opaque", key] = known
         known.merge(fragment.opaque)
-
-    def _limit(self, what: str) -> LimitExceededError:
-        return _passed(f"{what}; raise the limit if this is meant to be")
 
     # ---- facts ---------------------------------------------------------------------------------
 
@@ -400,7 +385,3 @@ class Assembler:
 
 def _frozen(opaque: dict[str, Any]) -> Mapping[str, Any] | None:
     return dict(mend_surrogates(opaque)) or None
-
-
-def _passed(what: str) -> LimitExceededError:
-    return LimitExceededError(what, retryable=False, phase="body")

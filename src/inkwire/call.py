@@ -7,8 +7,8 @@ from typing import TypeAlias
 
 import msgspec
 
-from inkwire.assembler import Limits
 from inkwire.errors import ModelError, ProtocolError
+from inkwire.limits import Limits
 from inkwire.messages import Timeouts
 from inkwire.pipeline import Pipeline
 from inkwire.protocols.base import DecodeOptions, WireProtocol

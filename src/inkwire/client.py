@@ -26,9 +26,9 @@ from uuid import uuid4
 import msgspec
 
 from inkwire import protocols
-from inkwire.assembler import Limits
 from inkwire.call import Call
 from inkwire.errors import ClosedError
+from inkwire.limits import Limits
 from inkwire.messages import AssistantMessage, Request
 from inkwire.projection import project
 from inkwire.protocols.base import DecodeOptions, EncodedRequest

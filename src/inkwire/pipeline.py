@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from inkwire.assembler import Assembler, Limits
+from inkwire.assembler import Assembler
 from inkwire.errors import LimitExceededError, ModelError, ProtocolError
 from inkwire.events import Event, RawEvent
 from inkwire.fragments import WarningFragment
@@ -22,12 +22,13 @@ from inkwire.framing.frame import Frame
 from inkwire.framing.ndjson import NDJSONFramer
 from inkwire.framing.sniff import sniff
 from inkwire.framing.sse import SSEFramer
+from inkwire.limits import Limits
 from inkwire.messages import AssistantMessage
 from inkwire.protocols.base import DecodeOptions, WireProtocol
 from inkwire.protocols.payload import SENTINEL, excerpt, is_sentinel, read_value
 from inkwire.protocols.service_errors import in_payload
 
-__all__ = ["Limits", "Pipeline"]
+__all__ = ["Pipeline"]
 
 _FRAMERS: Final[dict[str, type[Framer]]] = {
     "sse": SSEFramer,

@@ -13,11 +13,11 @@ import click
 import msgspec
 
 from inkwire import protocols
-from inkwire.assembler import Limits
 from inkwire.errors import ConfigurationError, ModelError
 from inkwire.events import Event
 from inkwire.framing.frame import Frame
 from inkwire.framing.sse import SSEFramer
+from inkwire.limits import Limits
 from inkwire.pipeline import Pipeline
 from inkwire.protocols.base import DecodeOptions, Quirks
 from inkwire.protocols.service_errors import from_response
