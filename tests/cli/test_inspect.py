@@ -132,6 +132,29 @@ def test_what_cannot_be_shown_is_told(tmp_path: Path) -> None:
         assert words in done.err
 
 
+def test_an_export_never_replaces_the_recording(tmp_path: Path) -> None:
+    path = Path(scenario(tmp_path, "user-cancel"))
+    before = path.read_bytes()
+    link = tmp_path / "link"
+    link.symlink_to(path)
+    for page in (path, link):
+        done = inkwire("inspect", str(path), "--export", str(page), home=tmp_path)
+        assert done.code == 2
+        assert "is the recording itself" in done.err
+    assert path.read_bytes() == before
+
+
+def test_two_files_of_one_name_are_told_apart(tmp_path: Path) -> None:
+    body = STREAMS / "chat" / "read_readme" / "body.txt"
+    for run in ("first", "second"):
+        (tmp_path / run).mkdir()
+        (tmp_path / run / "body.txt").write_bytes(body.read_bytes())
+    page = tmp_path / "page.html"
+    inkwire("inspect", "first/body.txt", "second/body.txt", "--export", str(page), home=tmp_path)
+    assert "first/body.txt" in page.read_text("utf-8")
+    assert "second/body.txt" in page.read_text("utf-8")
+
+
 def test_a_port_in_use_is_told(tmp_path: Path) -> None:
     name = scenario(tmp_path, "user-cancel")
     with started(tmp_path, "inspect", name) as (_, url):

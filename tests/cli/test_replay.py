@@ -58,10 +58,31 @@ def test_each_protocol_is_told_its_own_address(tmp_path: Path) -> None:
         assert re.search(r"ANTHROPIC_BASE_URL=http://127\.0\.0\.1:\d+ ", said)
 
 
+def test_what_is_broken_on_purpose_is_said_at_the_start(tmp_path: Path) -> None:
+    body = str(STREAMS / "chat" / "llamacpp_disconnect" / "body.txt")
+    with replaying(tmp_path, body, "--fault", "429:3", "--fault", "cut") as (_, said):
+        assert "Broken on purpose: 429:3, cut (the first answer only; --every breaks all)" in said
+    with replaying(tmp_path, body, "--fault", "stall", "--every") as (_, said):
+        assert "Broken on purpose: stall (every answer)" in said
+
+
+def test_a_page_in_place_of_a_stream_is_served_as_it_was_recorded(tmp_path: Path) -> None:
+    capture = tmp_path / "capture"
+    capture.write_bytes(b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n<html>please log in</html>")
+    with replaying(tmp_path, str(capture)) as (_, said):
+        command = re.search(r"^ +inkwire (.*)$", said, re.MULTILINE)
+        assert command is not None
+        done = inkwire("-p", "--no-session", *shlex.split(command[1]), home=tmp_path)
+        assert done.code == 1
+        assert "please log in" in done.err
+
+
 @pytest.mark.parametrize(
     ("content", "arguments", "words"),
     [
         ("data: x\n\n", ["--fault", "explode"], "cut:N"),
+        ("data: x\n\n", ["--speed", "nan"], "no pace"),
+        ("data: x\n\n", ["--speed", "inf"], "no pace"),
         ("", [], "no answer"),
         ('{"inkwire_recording":1}\n', [], "no answer"),
         ('{"log":{"entries":[]}}', [], "content"),
@@ -84,6 +105,11 @@ def test_a_port_that_is_taken_is_told(tmp_path: Path) -> None:
         assert port is not None
         done = inkwire("replay", "file", "--port", port[1], home=tmp_path)
     assert (done.code, "cannot listen" in done.err) == (1, True)
+
+
+def test_decode_tells_how_long_a_refusal_asks_to_wait(tmp_path: Path) -> None:
+    refusal = 'HTTP/1.1 429 Too Many\r\nRetry-After: 20\r\n\r\n{"error":{"message":"slow down"}}'
+    assert '"retry_after":20' in inkwire("decode", "-", home=tmp_path, stdin=refusal).out
 
 
 @pytest.mark.parametrize("text", ['{"log":{"entries":[]}}', '{"inkwire_recording":1}\n'])

@@ -60,3 +60,9 @@ def test_who_wants_no_stream_gets_none() -> None:
     assert "stream: true" in str(Choice([exchange()]).choose(CHAT, b"{}"))
     assert Choice([exchange(), exchange(stream=False)]).choose(CHAT, b"{}") == 1
     assert Choice([exchange("/api/chat")]).choose("/api/chat", b"{}") == 0
+    assert "JSON body" in str(Choice([exchange()]).choose(CHAT, b"no json"))
+
+
+def test_who_wants_a_stream_gets_what_was_recorded_instead_of_one() -> None:
+    assert Choice([exchange(stream=False)]).choose(CHAT, body()) == 0
+    assert Choice([exchange(stream=False), exchange()]).choose(CHAT, body()) == 1

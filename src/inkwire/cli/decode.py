@@ -6,6 +6,7 @@ The last line is the message or the error; the exit code is 0 for a message and 
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Iterator, Sequence
 from typing import Any, BinaryIO
 
@@ -23,6 +24,7 @@ from inkwire.protocols.base import DecodeOptions, Quirks
 from inkwire.protocols.service_errors import from_response
 from inkwire.recording import Exchange, protocol_of, read_recording
 from inkwire.terminal.sanitize import sanitize_line
+from inkwire.transport.retry import retry_after_seconds
 
 __all__ = ["decode", "quirks_of"]
 
@@ -67,7 +69,10 @@ def decode(
         return
     captured = _exchange(body, exchange)
     if captured.status is not None and not 200 <= captured.status < 300:
-        _end(from_response(captured.status, captured.headers, captured.body))
+        error = from_response(captured.status, captured.headers, captured.body)
+        asked = retry_after_seconds(captured.headers, time.time)
+        error.retry_after = error.retry_after if asked is None else asked
+        _end(error)
     wire = protocols.get(protocol or protocol_of(captured))
     pipeline = Pipeline(
         wire,

@@ -62,15 +62,17 @@ def inspect(
         raise click.UsageError(f"one recording, or two to compare; got {len(files)}")
     if follow and export is not None:
         raise click.UsageError("--export writes what is there; it cannot --follow")
+    if export is not None and any(Path(name).samefile(export) for name in files if Path(export).exists()):
+        raise click.UsageError(f"{export} is the recording itself; name another file for the page")
     options = DecodeOptions(quirks_of(quirks), tolerant)
     sources = [
         Source(
-            Path(name).name,
+            title,
             Path(name) if follow else _exchanges(name),
             live=follow,
             tracer=Tracer(protocol=protocol, options=options),
         )
-        for name in files
+        for name, title in zip(files, _titles(files), strict=True)
     ]
     look = Look("pair" if len(files) > 1 else "one", lang, live=follow)
     if export is not None:
@@ -142,6 +144,17 @@ def _hung_up() -> Iterator[asyncio.Event]:
         loop.remove_signal_handler(signal.SIGHUP)
         if event.is_set() and task is not None:
             task.uncancel()
+
+
+def _titles(files: Sequence[str]) -> list[str]:
+    """The files' names, with as many of their directories as tell them apart."""
+    parts = [Path(name).absolute().parts for name in files]
+    same = 1
+    while len({path[-same:] for path in parts}) < len(parts) and same < max(map(len, parts)):
+        same += 1
+    if len({path[-same:] for path in parts}) < len(parts):
+        same = 1
+    return ["/".join(path[-same:]) for path in parts]
 
 
 def _exchanges(name: str) -> list[Exchange]:

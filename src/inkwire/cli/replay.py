@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import signal
 import sys
 from collections.abc import Sequence
@@ -39,6 +40,12 @@ def _faults(ctx: click.Context, parameter: click.Parameter, values: Sequence[str
         raise click.BadParameter(str(error)) from error
 
 
+def _finite(ctx: click.Context, parameter: click.Parameter, value: float) -> float:
+    if not math.isfinite(value):
+        raise click.BadParameter(f"{value} is no pace; 0 is as fast as it goes")
+    return value
+
+
 @click.command(epilog=_EPILOG)
 @click.option("--port", type=click.IntRange(0, 65535), default=0, metavar="N", help="Listen there; else any free port.")
 @click.option(
@@ -46,6 +53,7 @@ def _faults(ctx: click.Context, parameter: click.Parameter, values: Sequence[str
     type=click.FloatRange(0),
     default=1.0,
     metavar="X",
+    callback=_finite,
     help="X times the recorded pace; 0 as fast as it goes.",
 )
 @click.option(
@@ -87,7 +95,7 @@ async def _serve(data: bytes, name: str, options: dict[str, Any]) -> int:
         loop.add_signal_handler(number, stop.set)
     try:
         async with ReplayServer(exchanges, served=tell, **options) as server:
-            click.echo(_introduction(exchanges, name, server.url))
+            click.echo(_introduction(exchanges, name, server.url, _broken(options["faults"], every=options["every"])))
             await stop.wait()
     except OSError as error:
         complain(f"cannot listen on port {options['port']} of 127.0.0.1: {error.strerror or error}")
@@ -95,8 +103,8 @@ async def _serve(data: bytes, name: str, options: dict[str, Any]) -> int:
     return 0
 
 
-def _introduction(exchanges: Sequence[Exchange], name: str, url: str) -> str:
-    lines = [f"Replaying {name}", *(f"  {_described(each)}" for each in exchanges), ""]
+def _introduction(exchanges: Sequence[Exchange], name: str, url: str, broken: Sequence[str]) -> str:
+    lines = [f"Replaying {name}", *(f"  {_described(each)}" for each in exchanges), *broken, ""]
     for protocol in dict.fromkeys(map(protocol_of, exchanges)):
         base = url + _BASE_PATHS.get(protocol, "")
         told = "" if protocol == "chat" else f" --protocol {protocol}"
@@ -108,6 +116,14 @@ def _introduction(exchanges: Sequence[Exchange], name: str, url: str) -> str:
             "",
         ]
     return "\n".join([*lines, "Ctrl-C ends it."])
+
+
+def _broken(faults: Sequence[Fault], *, every: bool) -> list[str]:
+    """What will be broken on purpose, in one line."""
+    if not faults:
+        return []
+    kinds = ", ".join(fault.kind if fault.value is None else f"{fault.kind}:{fault.value:g}" for fault in faults)
+    return [f"Broken on purpose: {kinds} ({'every answer' if every else 'the first answer only; --every breaks all'})"]
 
 
 def _described(exchange: Exchange) -> str:

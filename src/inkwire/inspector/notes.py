@@ -67,8 +67,8 @@ def _note(law: int | None, en: str, zh: str) -> Note:
 NOTES: dict[str, Note] = {
     "answered": _note(
         None,
-        "The request was answered with this status. What follows arrives in reads, cut anywhere.",
-        "请求得到了这个状态码。接下来的内容一次次读到,可能断在任何地方。",
+        "The answer begins. What follows arrives in reads, cut anywhere.",
+        "回复开始了。接下来的内容一次次读到,可能断在任何地方。",
     ),
     "refused": _note(
         None,

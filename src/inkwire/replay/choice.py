@@ -1,6 +1,7 @@
 """Requests in, the number of the exchange that each one gets out.
 
-A request gets, of the exchanges in its protocol (and of its kind, streamed or not), in this order: the next one that
+A request gets, of the exchanges in its protocol (and of its kind, streamed or not; a stream that was asked for may also
+get what was recorded instead of one), in this order: the next one that
 was recorded with the very same body; the one that the same body got before, if that answer was broken on purpose,
 because the client asks again; the next one. After the last: the one that the same body got before, or with `loop` all
 over again.
@@ -40,10 +41,9 @@ class Choice:
         fitting = [at for at, name in enumerate(self._protocols) if name == protocol]
         is_stream = wants_stream(protocol, path, body)
         alike = [at for at in fitting if self._streams[at] in (is_stream, None)]
-        if not alike:
-            held = "whole answers; ask without stream" if is_stream else "streams; ask with stream: true"
-            return f"the recording holds {held}"
-        chosen = self._of(alike, _normal(body))
+        if not alike and not is_stream:
+            return "the recording holds streams; ask with stream: true in the JSON body"
+        chosen = self._of(alike or fitting, _normal(body))
         return chosen if chosen is not None else "every exchange of the recording has been served; --loop starts again"
 
     def was_broken(self, body: bytes) -> None:

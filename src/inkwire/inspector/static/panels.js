@@ -91,7 +91,7 @@ class Panels {
       asked && h("p", { class: "line" }, h("b", {}, say("request")), " ", visible(asked)),
       headersView(exchange.request_headers),
       exchange.request && fold(say("request_body", count(exchange.request_size)), () => jsonText(exchange.request, { cut: [...exchange.request].length < exchange.request_size })),
-      step.moment === "head" && h("p", { class: "line" }, h("b", {}, say("response")), ` HTTP ${exchange.status ?? 200} · ${exchange.protocol}`),
+      step.moment === "head" && h("p", { class: "line" }, h("b", {}, say("response")), ` ${exchange.status ? `HTTP ${exchange.status}` : say("no_status")} · ${exchange.protocol}`),
       headersView(exchange.headers),
     ];
   }

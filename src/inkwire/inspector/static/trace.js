@@ -342,7 +342,10 @@ class Trace {
   summary(number, length = 60) {
     const step = this.steps[number];
     const events = step.events ?? [];
-    if (step.moment === "head") return `HTTP ${this.exchanges[step.exchange]?.status ?? 200}`;
+    if (step.moment === "head") {
+      const status = this.exchanges[step.exchange]?.status;
+      return status ? `HTTP ${status}` : say("no_status");
+    }
     if (step.error) return step.error.class;
     if (step.message) return `message_end ${step.message.stop_reason}`;
     if (events.length > 0) {
