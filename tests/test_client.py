@@ -139,7 +139,7 @@ async def test_silence_after_the_finish_reason_ends_the_message(monkeypatch: pyt
 
 
 async def test_a_timer_names_itself() -> None:
-    short = Timeouts(idle_seconds=0.05)
+    short = Timeouts(idle_seconds=0.5)
     async with ScriptedServer([entry(chunk("x"), end="hold")]) as server, client_of(server) as client:
         stream = client.stream(request(timeouts=short))
         await anext(stream)

@@ -173,10 +173,10 @@ async def test_the_time_limit_stops_a_stream_and_a_tool() -> None:
         await for_ever()
         return ""
 
-    end = ending(await run(agent(ScriptedModel(["so far", for_ever]), max_time_seconds=0.02)))
+    end = ending(await run(agent(ScriptedModel(["so far", for_ever]), max_time_seconds=0.5)))
     assert (end.outcome, end.text) == ("max_time", "so far")
-    assert end.warnings == ("The run stopped: the run's time limit of 0.02 seconds is reached.",)
-    subject = agent(ScriptedModel(message(call("waits", {}))), waits, max_time_seconds=0.02)
+    assert end.warnings == ("The run stopped: the run's time limit of 0.5 seconds is reached.",)
+    subject = agent(ScriptedModel(message(call("waits", {}))), waits, max_time_seconds=0.5)
     assert ending(await run(subject)).outcome == "max_time"
     assert "time limit" in results(subject.history)[0].text
 

@@ -50,7 +50,7 @@ CONVERSATION = [*READ_README, text_exchange(["Run ", "make start", "."])]
 def ask(url: str, **more: Any) -> tuple[Client, Request]:
     target = Target("custom", "replay", url + "/v1", "chat")
     client = Client(resolve=lambda model: target, **{"retries": 0, **more})
-    return client, Request("custom/replay", (UserMessage.of("hi"),), timeouts=Timeouts(idle_seconds=0.3))
+    return client, Request("custom/replay", (UserMessage.of("hi"),), timeouts=Timeouts(idle_seconds=1.0))
 
 
 async def test_openais_client_holds_a_whole_conversation() -> None:
